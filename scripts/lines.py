@@ -6,6 +6,7 @@ costs next to nothing, so all tests are run with it. scripts/lines.c writes the 
 lines of a piece are those that the debug information gives from its beginning to that of the next one."""
 
 import bisect
+import json
 import os
 import re
 import shutil
@@ -88,38 +89,65 @@ class Table:
 
 
 class Map:
-    """Collects the lines of tests."""
+    """Collects the lines of tests. What is found is kept in a folder at once, so that a map that was stopped goes on there."""
 
-    def __init__(self, root, build):
+    def __init__(self, root, build, keep):
         self.root = root
         self.build = build
+        self.keep = keep
         self.tables = {}  # by library
-        self.seconds = {}  # by test: how long it took
-        self.covers = {}  # by file, by test: lines that it runs
+        self.tests = {}  # by test: "processor" and "seconds" that it took, "limit" where it was stopped by one, "covers": by file, its lines
+        self.known = {}  # by file: lines that have code
+        os.makedirs(keep, exist_ok=True)
+        for name in os.listdir(keep):
+            with open(os.path.join(keep, name)) as file:
+                if name == "known.json":
+                    self.known = {source: set(numbers) for source, numbers in json.load(file).items()}
+                elif name.endswith(".test.json"):
+                    self.tests[name[: -len(".test.json")]] = json.load(file)
 
-    def add(self, test, folder, seconds):
-        """What the programs of a test have left in a folder, which is removed."""
-        self.seconds[test] = seconds
-        lines = set()
+    def write(self, name, what):
+        path = os.path.join(self.keep, name)
+        with open(path + ".tmp", "w") as file:
+            json.dump(what, file)
+        os.replace(path + ".tmp", path)
+
+    def has(self, test, limit):
+        """Whether a test need not be run again: it came to its end, or its limit was no lower."""
+        found = self.tests.get(test)
+        return found is not None and (found["limit"] is None or found["limit"] >= limit)
+
+    def add(self, test, folder, processor, seconds, limit):
+        """What the programs of a test have left in a folder, which is removed. With the limit that stopped it, or None."""
+        found = set()
         for path, (begins, ran) in read_records(folder).items():
             if path not in self.tables:
                 self.tables[path] = Table(path, begins, self.root, self.build)
+                for piece in self.tables[path].lines.values():
+                    for file, line in piece:
+                        self.known.setdefault(file, set()).add(line)
+                self.write("known.json", {file: sorted(numbers) for file, numbers in self.known.items()})
             table = self.tables[path]
             for begin, flag in zip(memoryview(begins).cast("Q"), ran):
                 if flag:
-                    lines |= table.lines.get(begin, set())
-        for file, line in sorted(lines):
-            self.covers.setdefault(file, {}).setdefault(test, []).append(line)
+                    found |= table.lines.get(begin, set())
+        covers = {}
+        for file, line in sorted(found):
+            covers.setdefault(file, []).append(line)
+        self.tests[test] = {"processor": processor, "seconds": seconds, "limit": limit, "covers": covers}
+        self.write(test + ".test.json", self.tests[test])
         shutil.rmtree(folder)
 
     def found(self):
-        """For json: what tests run, how long they take, and by file the lines that have code."""
-        known = {}
-        for table in self.tables.values():
-            for piece in table.lines.values():
-                for file, line in piece:
-                    known.setdefault(file, set()).add(line)
-        return {"covers": self.covers, "seconds": self.seconds, "known": {file: sorted(numbers) for file, numbers in known.items()}}
+        """By file and test, the lines that it runs; by test, how long it takes; by file, the lines that have code. Tests that were
+        stopped by their limit have no part in it."""
+        covers, ended = {}, {name: test for name, test in self.tests.items() if test["limit"] is None}
+        for name, test in ended.items():
+            for file, numbers in test["covers"].items():
+                covers.setdefault(file, {})[name] = numbers
+        return {"covers": covers, "known": {file: sorted(numbers) for file, numbers in self.known.items()},
+                "seconds": {name: test["seconds"] for name, test in ended.items()},
+                "processor": {name: test["processor"] for name, test in ended.items()}}
 
 
 def has_code(found, file, line):

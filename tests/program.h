@@ -73,11 +73,9 @@ static inline void as_from_a_terminal(void)
         signal(signals[i], SIG_DFL);
 }
 
-static inline pid_t start_command(const char *name, const char *arguments)
+/// Starts a shell's command; what it starts ends with the test.
+static inline pid_t start_shell(const char *command)
 {
-    char command[1024];
-    snprintf(command, sizeof command, "cd %s && exec %s %s %s >stdout.txt 2>stderr.txt", folder, TD_PROGRAM, name,
-             arguments);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
@@ -87,6 +85,14 @@ static inline pid_t start_command(const char *name, const char *arguments)
         _exit(127);
     }
     return pid;
+}
+
+static inline pid_t start_command(const char *name, const char *arguments)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "cd %s && exec %s %s %s >stdout.txt 2>stderr.txt", folder, TD_PROGRAM, name,
+             arguments);
+    return start_shell(command);
 }
 
 /// Waits until a file of a running program is there, or the program has ended without it.

@@ -13,11 +13,11 @@
 static const char *bound_words(const tdActuatorInfo *info, const tdActuation *now)
 {
     static const char *const words[3][3] = {
-        {"effort and displacement at their least", "effort at its least",
-         "effort at its least, displacement at its most"},
-        {"displacement at its least", "", "displacement at its most"},
-        {"effort at its most, displacement at its least", "effort at its most",
-         "effort and displacement at their most"},
+        {"effort and displacement at their minimum", "effort at its minimum",
+         "effort at its minimum, displacement at its maximum"},
+        {"displacement at its minimum", "", "displacement at its maximum"},
+        {"effort at its maximum, displacement at its minimum", "effort at its maximum",
+         "effort and displacement at their maximum"},
     };
     if (strcmp(info->kind, "cable") == 0 && now->effort == 0)
         return "slack";
@@ -109,13 +109,13 @@ void act_print_totals(const simResult *result)
 {
     const tdTotals *totals = &result->totals;
     if (totals->constraint_error > 0)
-        printf("drives      off by %.2e of their size at most\n", totals->constraint_error);
+        printf("drives      relative error %.2e at most\n", totals->constraint_error);
     if (totals->inverse_steps == 0)
         return;
-    printf("inverse     %" PRId64 " steps, %.1f iterations a step, residual %.3g at most\n", totals->inverse_steps,
+    printf("inverse     %" PRId64 " steps, %.1f iterations per step, residual %.3g at most\n", totals->inverse_steps,
            (double)totals->inverse_iterations / (double)totals->inverse_steps, totals->inverse_residual);
     if (totals->out_of_reach + totals->inverse_limits > 0)
-        printf("            out of reach in %" PRId64 " steps, iterations at their bound in %" PRId64 "\n",
+        printf("            out of reach in %" PRId64 " steps, iteration limit reached in %" PRId64 "\n",
                totals->out_of_reach, totals->inverse_limits);
 }
 
@@ -141,8 +141,8 @@ void act_warn(const tdModel *model, const simResult *result)
     const tdTotals *totals = &result->totals;
     if (result->saturated_steps > 0)
         fprintf(stderr,
-                "warning: actuator '%s' was held back by its limits, from %g s on; limits held back some actuator in "
-                "%" PRId64 " of %" PRId64 " steps. Widen its range or its rate, or ask for less\n",
+                "warning: actuator '%s' reached its limits at %g s; limits restricted some actuator in "
+                "%" PRId64 " of %" PRId64 " steps. Widen its range or rate, or reduce the demand\n",
                 td_model_actuator(model, result->saturated_actuator).name, result->saturated_time,
                 result->saturated_steps, totals->steps);
     if (totals->out_of_reach > 0)
@@ -152,10 +152,10 @@ void act_warn(const tdModel *model, const simResult *result)
                 totals->out_of_reach, totals->steps);
     if (totals->inverse_limits > 0)
         fprintf(stderr,
-                "warning: inverse control reached its bound on iterations in %" PRId64 " of %" PRId64
+                "warning: inverse control reached its iteration limit in %" PRId64 " of %" PRId64
                 " steps; raise control.max_iterations\n",
                 totals->inverse_limits, totals->steps);
     if (totals->bound_violation > 1e-6)
-        fprintf(stderr, "warning: limits contradict each other and were broken by %.2g of their size\n",
+        fprintf(stderr, "warning: limits contradict each other and were violated by %.2g of their size\n",
                 totals->bound_violation);
 }

@@ -12,16 +12,16 @@
 
 static const char help[] =
     "usage: tendril batch SCENE [options]\n\n"
-    "Steps many robots of a scene at once and reports how many steps they take in a second. Each robot moves "
+    "Steps many robots of a scene at once and reports how many steps they take per second. Each robot moves "
     "differently:\n"
-    "actuators that have a range go smoothly all over it. With --check, robots are stepped on the CPU as "
+    "actuators that have a range move smoothly across it. With --check, robots are stepped on the CPU as "
     "well\n"
     "and compared.\n\n"
     "  --robots N[,N...]  how many (default: 1,64,1024)\n"
     "  --steps N          steps of a robot in a measurement (default: 100)\n"
     "  --hold N           steps that each row of inputs holds for (default: 1)\n"
-    "  --device NAME      cpu (default) or gpu: what the GPU does not do is refused, docs/gpu.md has the list\n"
-    "  --half             on the GPU: tangents in one pass of half precision, faster and less exact\n"
+    "  --device NAME      cpu (default) or gpu; docs/gpu.md lists what the GPU supports\n"
+    "  --half             on the GPU: tangents in half precision, faster and less accurate\n"
     "  --gpu FILE         back end of the GPU (default: libtendril_gpu.so beside the program)\n"
     "  --check N          compare the first N robots with the CPU over these steps\n" CLI_ROM_HELP("        ") //
     "  --threads N        worker threads of the CPU (default: all cores)\n"
@@ -165,6 +165,15 @@ static double relative(const double *a, const double *b, int64_t rows, int64_t w
     return size > 0 ? most / size : most;
 }
 
+// The body that is compared: the first that moves.
+static int moving(const tdModel *model)
+{
+    int b = 0;
+    while (b + 1 < td_model_bodies(model) && td_model_body_coords(model, b) == 0)
+        b++;
+    return b;
+}
+
 static tdStatus roll_on(batchWork *work, tdBatchDevice device, const double *inputs, double *out, int64_t *width,
                         tdError *error)
 {
@@ -172,8 +181,8 @@ static tdStatus roll_on(batchWork *work, tdBatchDevice device, const double *inp
     char names[2 + 64][300];
     const char *list[2 + 64];
     int n = 0;
-    snprintf(names[n++], sizeof names[0], "coords:%s", td_model_body_name(model, 0));
-    snprintf(names[n++], sizeof names[0], "rates:%s", td_model_body_name(model, 0));
+    snprintf(names[n++], sizeof names[0], "coords:%s", td_model_body_name(model, moving(model)));
+    snprintf(names[n++], sizeof names[0], "rates:%s", td_model_body_name(model, moving(model)));
     for (int a = 0; a < td_model_actuators(model) && n < 2 + 64; a++)
         snprintf(names[n++], sizeof names[0], "displacement:%s", td_model_actuator(model, a).name);
     for (int k = 0; k < n; k++)
@@ -196,7 +205,8 @@ static tdStatus roll_on(batchWork *work, tdBatchDevice device, const double *inp
 
 static tdStatus compare(batchWork *work, tdError *error)
 {
-    int64_t coords = td_model_body_coords(work->model, 0), width = 2 * coords + td_model_actuators(work->model);
+    int64_t coords = td_model_body_coords(work->model, moving(work->model)),
+            width = 2 * coords + td_model_actuators(work->model);
     int64_t rows = (int64_t)work->check * (work->steps / work->hold);
     double *inputs = make_inputs(work, work->check);
     double *a = td_take((size_t)(rows * width), sizeof *a), *b = td_take((size_t)(rows * width), sizeof *b);
@@ -260,7 +270,7 @@ static void print_results(const batchArguments *arguments, const batchWork *work
         printf("%10d %14.4g %18.4g %8d\n", work->done[k].robots, work->done[k].steps_per_s,
                work->done[k].steps_per_s * h, work->done[k].stopped);
     if (work->check > 0)
-        printf("\nbeside the CPU, %d robots over %d steps: coordinates %.1e, velocities %.1e, displacements of "
+        printf("\ncompared with the CPU, %d robots over %d steps: coordinates %.1e, velocities %.1e, displacements of "
                "actuators %.1e\n",
                work->check, work->steps, work->off[0], work->off[1], work->off[2]);
 }
@@ -341,7 +351,7 @@ int cmd_batch(int argc, char **argv)
     work.settings.device =
         arguments.device != NULL && strcmp(arguments.device, "gpu") == 0 ? TD_DEVICE_GPU : TD_DEVICE_CPU;
     if (arguments.half && work.settings.device != TD_DEVICE_GPU)
-        return cli_usage("--half is for --device gpu; on the CPU the tangent is as the reduced model says");
+        return cli_usage("--half is for --device gpu; on the CPU the reduced model sets the precision of the tangent");
     if (arguments.half)
         work.settings.rom_precision = TD_ROM_SINGLE;
     code = run(&arguments, &work);

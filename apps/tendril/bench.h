@@ -14,6 +14,9 @@ typedef struct spread
 spread bench_spread(double *values, int n);
 void bench_json_spread(tdJson *json, const char *key, spread s);
 
+/// Processor time of this thread: what others take of the machine is not counted.
+double bench_processor_seconds(void);
+
 /// Steps of a model, each timed.
 typedef struct benchSteps
 {
@@ -56,6 +59,8 @@ tdStatus bench_view(int runs, const tdSettings *settings, bool print, tdJson *js
 tdStatus bench_collide(int runs, bool print, tdJson *json, tdError *error);
 /// Scenes of S5's Table I beside its figures; plots where there is a folder.
 tdStatus bench_contact(const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);
+/// A soft sheet on a rough floor, one thread: time of a step against the number of points that touch.
+tdStatus bench_sheet(int runs, bool print, tdJson *json, tdError *error);
 /// Rigid bodies and robots, one thread: steps a second.
 tdStatus bench_rigid(int runs, bool print, tdJson *json, tdError *error);
 /// Shipped robots at full order along their motion: threads 1, 2 and all; growth from coarse to fine.
@@ -63,5 +68,9 @@ tdStatus bench_robots(int runs, bool print, tdJson *json, tdError *error);
 /// Asynchronous factors beside S3's figures, the force with them, and ticks of the haptic loop; a plot where there is a
 /// folder.
 tdStatus bench_haptic(const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);
+/// Batches of reduced robots beside one robot alone; reduced models are kept in the folder, or made anew where it is
+/// NULL.
+tdStatus bench_batch(const char *folder, int runs, const tdSettings *settings, bool print, tdJson *json,
+                     tdError *error);
 /// Contact solvers: condensation of full-order bodies, towers and chains.
 tdStatus bench_sap(int runs, int threads, bool print, tdJson *json, tdError *error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tendril bench contact: the scenes of Table I of Han and others 2023, from shipped files. The realtime rate is
+// tendril bench contact: the scenes of Table I of Han et al. 2023, from shipped files. The realtime rate is
 // simulated time over time spent: of the processor on one thread, as S5 counts it, and of the clock on all cores. A
 // constraint is a point of contact, an attachment or a row of a joint or actuator. A step is converged where the convex
 // solver met its tolerance.
@@ -32,7 +32,7 @@ typedef struct table
     int most;
 } table;
 
-// Of Table I of Han and others 2023, on one thread of an Intel Xeon Gold 6226R.
+// Of Table I of Han et al. 2023, on one thread of an Intel Xeon Gold 6226R.
 static const table rows[] = {
     {"arch, mu 0.2", "arch_low.yaml", WARM, 0, {NULL}, 225, 0.04, 7.26, 259.5, 357},
     {"arch, mu 1.0", "arch.yaml", WARM, 0, {NULL}, 225, 0.04, 6.29, 320.2, 364},
@@ -260,7 +260,7 @@ static tdStatus plot_rates(const char *folder, int n, const char *const *names, 
 {
     char path[4096];
     tdSeries series[] = {{.name = "Tendril, one thread", .n = n, .y = ours},
-                         {.name = "Han and others 2023", .n = n, .y = s5}};
+                         {.name = "Han et al. 2023", .n = n, .y = s5}};
     tdPlotSettings plot = td_default_plot();
     plot.title = "Contact: simulated time over processor time";
     plot.y_label = "realtime rate";
@@ -282,7 +282,7 @@ static tdStatus bench_table(const tdSettings *settings, const char *folder, bool
     double ours[ROWS], s5[ROWS];
     int n = 0;
     if (print)
-        printf("\nContact: Table I of Han and others 2023 (realtime rate of one thread by processor time; shares of "
+        printf("\nContact: Table I of Han et al. 2023 (realtime rate of one thread by processor time; shares of "
                "time in %%)\n\n"
                "  %-18s %6s %5s %8s %18s %7s %6s %8s %7s %7s %5s %7s %6s %3s %5s %5s %5s %6s %5s %5s\n",
                "", "dofs", "h ms", "rate", "windows", "theirs", "ratio", "all", "constr", "theirs", "most", "bearing",
@@ -296,7 +296,7 @@ static tdStatus bench_table(const tdSettings *settings, const char *folder, bool
         if (!there)
         {
             if (print)
-                printf("  %-18s left out: scenes/contact/%s is not there\n", rows[i].name, rows[i].file);
+                printf("  %-18s left out: scenes/contact/%s is missing\n", rows[i].name, rows[i].file);
             continue;
         }
         TD_TRY(measure(&rows[i], settings, 0, &all, &there, error));

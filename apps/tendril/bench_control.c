@@ -206,9 +206,10 @@ tdStatus bench_control(int runs, bool print, tdJson *json, tdError *error)
     };
     char folder[PATH_MAX];
     if (!cli_shipped("robots", folder, sizeof folder))
-        return td_fail(error, TD_ERROR_INPUT,
-                       "the robots were not found beside the program; run it from the build folder of the source tree, "
-                       "or install it");
+        return td_fail(
+            error, TD_ERROR_INPUT,
+            "the robots were not found next to the program; run it from the build folder of the source tree, "
+            "or install it");
     tdSettings settings = cli_settings();
     settings.threads = 1;
     if (print)

@@ -307,7 +307,7 @@ static tdStatus bench_written(const tdSettings *settings, bool print, tdJson *js
         tdOutput *output = NULL;
         tdStatus status = make_arm(&with, "corotational", 10, small, true, &a, error);
         if (status == TD_OK && written == 1 && mkdtemp(folder) == NULL)
-            status = td_fail(error, TD_ERROR_IO, "no folder can be made in /tmp");
+            status = td_fail(error, TD_ERROR_IO, "cannot make a folder in /tmp");
         const tdOutputSettings tables = {.csv = true, .keep = -1};
         if (status == TD_OK && written == 1)
             status = td_output_open(a.model, folder, &tables, &output, error);

@@ -122,7 +122,7 @@ static tdStatus ring_make(ring *r, int sections, int cells, tdError *error)
     place_nodes(r);
     list_tets(r, tets);
     TD_TRY(td_block_pattern(&r->arena, r->nodes, r->tets, 4, tets, &r->pattern, error));
-    TD_TRY(td_linear_model_create(&r->arena, &r->pattern, held, &r->model, error));
+    TD_TRY(td_linear_model_create(&r->arena, &r->pattern, held, NULL, &r->model, error));
     r->values = TD_TAKE(&r->arena, double, 9 * r->pattern.blocks);
     if (r->values == NULL)
         return td_fail_memory(error, "the ring");

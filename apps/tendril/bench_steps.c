@@ -9,11 +9,21 @@
 #include <stdlib.h>
 #include <time.h>
 
-static double seconds(int threads)
+static double seconds_of(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double seconds(int threads)
+{
+    return seconds_of(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
+}
+
+double bench_processor_seconds(void)
+{
+    return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 // One step, along the scene's motion or towards goals.

@@ -232,7 +232,7 @@ static tdStatus measure_shown(viewRow *row, const tdSettings *settings, int roun
     if (pthread_create(&thread, NULL, serve, view) != 0)
     {
         td_view_free(view);
-        return td_fail(error, TD_ERROR_IO, "the system gives no thread for the server");
+        return td_fail(error, TD_ERROR_IO, "the system provides no thread for the server");
     }
     viewer v;
     int idle[STALLED];

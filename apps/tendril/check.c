@@ -128,7 +128,8 @@ static const char *const volumetric_names[] = {"square", "log", "mixed"};
 static const char *const plane_names[] = {"", "strain", "stress"};
 static const char *const load_names[] = {"point, total force", "point, force at each node", "surface, total force",
                                          "surface, traction", "surface, pressure"};
-static const char *const select_names[] = {"all nodes", "box", "sphere", "plane", "group", "nodes"};
+static const char *const select_names[] = {"all nodes", "box",   "sphere", "plane",
+                                           "group",     "nodes", "side",   "connected part"};
 
 // A pressure in the prefix that people would use.
 static void pressure_text(double pascal, char *out, size_t size)
@@ -304,7 +305,7 @@ static void print_mesh(const tdSceneBody *body)
     if (body->plane != TD_PLANE_NONE)
         printf("  plane %s, %g m thick\n", plane_names[body->plane], body->material.thickness);
     if (body->formulation == TD_FORMULATION_MEAN_DILATATION)
-        printf("  one change of volume an element (mean_dilatation)\n");
+        printf("  one volume change per element (mean_dilatation)\n");
 }
 
 // Links, joints and what limits them.
@@ -353,10 +354,10 @@ static void print_surface(const tdContactField *field)
 {
     if (field == NULL)
         return;
-    printf("  touches by %d nodes, %lld triangles", field->corners, (long long)field->tris);
+    printf("  contact surface: %d nodes, %lld triangles", field->corners, (long long)field->tris);
     if (!isnan(field->error))
-        printf(" of a surface of its own, at most %.3g m from that of the mesh", field->error);
-    printf("%s\n", field->walls > 0 ? "; walls of cavities meet nothing else" : "");
+        printf(", given separately, at most %.3g m from that of the mesh", field->error);
+    printf("%s\n", field->walls > 0 ? "; walls of cavities touch only each other" : "");
 }
 
 static void print_body(const tdModel *model, int index)
@@ -400,8 +401,9 @@ static void print_body(const tdModel *model, int index)
     print_surface(field_of(model, index));
 }
 
-static void print_loads(const tdScene *scene)
+static void print_loads(const tdModel *model)
 {
+    const tdScene *scene = &model->scene;
     char where[128], pressure[32];
     for (int i = 0; i < scene->n_loads; i++)
     {
@@ -411,10 +413,13 @@ static void print_loads(const tdScene *scene)
                load_names[load->kind], where, scene->bodies[load->body].name);
         pressure_text(load->pressure, pressure, sizeof pressure);
         if (load->kind == TD_LOAD_SURFACE_PRESSURE)
-            printf("%s\n", pressure);
+            printf("%s", pressure);
         else
-            printf("[%g, %g, %g] %s\n", load->vector[0], load->vector[1], load->vector[2],
+            printf("[%g, %g, %g] %s", load->vector[0], load->vector[1], load->vector[2],
                    load->kind == TD_LOAD_SURFACE_STRESS ? "Pa" : "N");
+        if (model->bodies[load->body].soft != NULL)
+            print_nodes(model, model->bodies[load->body].soft, &load->select);
+        printf("\n");
     }
     for (int i = 0; i < scene->n_probes; i++)
         printf("probe %s: on %s\n", scene->probes[i].name, scene->bodies[scene->probes[i].body].name);
@@ -438,7 +443,7 @@ static void print_summary(const tdModel *model)
     const tdSceneSettings *s = &scene->settings;
     for (int i = 0; i < scene->n_bodies; i++)
         print_body(model, i);
-    print_loads(scene);
+    print_loads(model);
     act_print_scene(model);
     print_motion(&scene->motion);
     printf("gravity: [%g, %g, %g] m/s^2\n", s->gravity[0], s->gravity[1], s->gravity[2]);

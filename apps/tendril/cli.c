@@ -284,7 +284,7 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
             if (repeated != NULL && options[k].value == &repeated->last)
             {
                 if (repeated->n == CLI_WORDS)
-                    return cli_usage("%s stands more than %d times", a, CLI_WORDS);
+                    return cli_usage("%s is given more than %d times", a, CLI_WORDS);
                 repeated->word[repeated->n++] = repeated->last;
             }
             if (options[k].value == &set_wanted)
@@ -299,9 +299,8 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
         if (found > 0 && positional[found - 1] == a && names_standard_input(a, options, n_options))
         {
             if (standard_input.data != NULL || !read_standard_input())
-                return cli_usage(
-                    "standard input is not the text of a scene: it cannot be read, has a zero in it, or is "
-                    "named twice");
+                return cli_usage("standard input is not the text of a scene: it cannot be read, contains a zero byte, "
+                                 "or is named twice");
             positional[found - 1] = "stdin"; // its name in messages
         }
     }

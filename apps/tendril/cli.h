@@ -41,8 +41,9 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
         "--package", cli_package(), NULL                                                                               \
     }
 #define CLI_SCENE_HELP                                                                                                 \
-    "  --set PATH=VALUE    change the scene, e.g. --set 'bodies[0].material.young=500 kPa' (again for others)\n"       \
-    "  --package NAME=DIR  where package://NAME/... of robots is (again for others; see also ROS_PACKAGE_PATH)\n"
+    "  --set PATH=VALUE    change the scene, e.g. --set 'bodies[0].material.young=500 kPa' (may be repeated)\n"        \
+    "  --package NAME=DIR  folder that package://NAME/... stands for in robot files (may be repeated; see also "       \
+    "ROS_PACKAGE_PATH)\n"
 
 /// --rom FILE and how it is used, --set and --package, for commands that load a scene: to be listed among the options;
 /// cli_settings() has what was given. Their lines of the help:
@@ -54,7 +55,7 @@ int cli_parse(int argc, char **argv, const char *help, const cliOption *options,
     "  --rom-whole" space "with it: integrate over all elements, not over the reduced domain\n"                        \
     "  --rom-exact" space "and: double precision, even where single precision was found to be good enough\n"           \
     "  --full-order  "                                                                                                 \
-    "leave out the reduced models that the scene names (bodies[].rom)\n" CLI_SCENE_HELP
+    "ignore the reduced models that the scene names (bodies[].rom)\n" CLI_SCENE_HELP
 const char **cli_rom(void);
 const char **cli_package(void); ///< NAME=DIR; cli_parse() keeps all that are given
 const char **cli_set(void);     ///< PATH=VALUE; the same

@@ -13,24 +13,25 @@
 
 static const char help[] =
     "usage: tendril compare SCENE --rom FILE.h5 [OTHER ...] [--coarse SCENE2] [--out DIR]\n\n"
-    "Runs the scene at full order, reduced (all elements) and hyper-reduced on one motion, and says how far they are\n"
-    "apart and how fast each is: one thread, median over the steps. The motion is the scene's 'validation', without "
-    "one\n"
-    "its own motion, else a random path over the actuators' ranges. The error at a probe is the distance from where "
-    "full\n"
-    "order has it, divided by the largest displacement that it has there in the motion; mean and maximum over the "
+    "Runs the scene at full order, reduced (all elements) and hyper-reduced along the same motion, and reports the\n"
+    "differences and the speed of each: one thread, median over the steps. The motion is the scene's 'validation', "
+    "otherwise\n"
+    "its own motion, otherwise a random path over the actuators' ranges. The error at a probe is the distance from "
+    "its\n"
+    "full-order position, divided by its largest full-order displacement in the motion; mean and maximum over the "
     "steps.\n\n"
     "  --rom FILE     reduced model, made by 'tendril reduce'\n"
-    "  OTHER          more to compare with: reduced models (*.h5), or scenes of the same robot on other meshes, which\n"
+    "  OTHER          further models to compare: reduced models (*.h5), or scenes of the same robot on other meshes, "
+    "which\n"
     "                 have the same probes and actuators by name\n"
     "  --coarse FILE  a scene, likewise\n"
     "  --steps N      only the first N steps\n"
     "  --no-whole     leave out the reduced model over all elements, which is slow\n"
     "  --out DIR      write errors.csv, shapes.png (full and reduced on top of each other at the worst step),\n"
     "                 error.png (by node, as colours), rates.png (errors against steps a second), paths.csv and\n"
-    "                 paths.png (where the probes went, in each model)\n" OUT_HELP("        ") //
+    "                 paths.png (paths of the probes in each model)\n" OUT_HELP("        ") //
     "  --report FILE  write a page (.html) with the table, plots and pictures\n" CLI_SCENE_HELP
-    "  --json         print one JSON object: all of the table\n"
+    "  --json         print one JSON object with the whole table\n"
     "  --quiet        no progress\n\n"
     "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory, 6 a file could not be written,\n"
     "130 interrupted.\n\n"
@@ -157,7 +158,7 @@ static int warn(const tdComparison *run)
         if (run->models[i].failure.status != TD_OK)
         {
             fprintf(stderr,
-                    "warning: '%s' failed after %" PRId64 " of %" PRId64 " steps, which its errors are of: %s\n",
+                    "warning: '%s' failed after %" PRId64 " of %" PRId64 " steps; its errors are over these only: %s\n",
                     run->models[i].name, run->models[i].done, run->steps, run->models[i].failure.message);
             code = TD_ERROR_NUMERIC;
         }
@@ -226,7 +227,7 @@ int cmd_compare(int argc, char **argv)
     if (!cli_check_report(arguments.report))
         return TD_ERROR_USAGE;
     if (arguments.rom == NULL && arguments.coarse == NULL && arguments.files[1] == NULL)
-        return cli_usage("compare with what? give --rom FILE.h5, or another scene");
+        return cli_usage("nothing to compare with; give --rom FILE.h5, or another scene");
     static const char *const names[] = {"errors.csv", "shapes.png", "error.png", "rates.png",
                                         "paths.csv",  "paths.png",  NULL};
     outFolder folder;

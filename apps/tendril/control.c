@@ -2,7 +2,6 @@
 // tendril control: inverse control along a path.
 #include "control/control.h"
 
-#include "base/isa.h"
 #include "folder.h"
 #include "simulate.h"
 #include "tracking.h"
@@ -14,13 +13,12 @@
 static const char help[] =
     "usage: tendril control SCENE --target CSV [options]\n\n"
     "Finds what the actuators of a scene have to do so that its effectors follow goals, step by step. Actuators\n"
-    "that the scene's motion drives are left to it (see --free); all others are found. In a static scene every step is "
-    "an\n"
-    "equilibrium, and the times of the file say when.\n\n"
+    "driven by the scene's motion follow it (see --free); all others are found. In a static scene every step is an\n"
+    "equilibrium at its time in the file.\n\n"
     "  --target CSV    goals over time: t, NAME.x, NAME.y, NAME.z for each effector (NAME alone for a volume or a\n"
     "                  length), in SI units or with a unit in the header, e.g. 'tip.x [mm]'\n"
-    "  --free NAMES    take these actuators out of the scene's motion: names with commas between them, or 'all'\n"
-    "  --measured CSV  what was measured of the real robot, in the same form: an integral term corrects the targets\n"
+    "  --free NAMES    remove these actuators from the scene's motion: names separated by commas, or 'all'\n"
+    "  --measured CSV  measurements of the real robot, in the same form: an integral term corrects the targets\n"
     "  --gain G        of the integral term [1/s] (default: 1 / (20 time steps); 0 = measurements are only compared)\n"
     "  --delay T       known delay of the measurements [s] (0)\n"
     "  --steps N       end at step N (default: the last time of the goals)\n"
@@ -28,12 +26,12 @@ static const char help[] =
     "  --out DIR       write actuation.csv, tracking.csv, pictures of both, and frames as 'tendril run' "
     "does\n" OUT_HELP("         ")                                                                              //
     "  --every N       a frame each N steps, instead of the scene's; 0 = only the last\n" CLI_ROM_HELP("     ") //
-    "  --report FILE   write a page (.html) with the path, errors and what the actuators do\n"
+    "  --report FILE   write a page (.html) with the path, the errors and the actuation\n"
     "  --threads N     worker threads (default: all cores); the result does not depend on it\n"
     "  --json          print one JSON object: errors by effector (mean, max, rms), percentiles of times, files\n"
     "  --quiet         no progress\n\n"
     "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory, 6 a file could not be written,\n"
-    "130 interrupted. Targets that are out of reach are no failure: they are counted.\n\n"
+    "130 interrupted. Targets that are out of reach are counted, but are not a failure.\n\n"
     "example: tendril control robot.yaml --target circle.csv --out out/circle\n";
 
 typedef struct controlArguments
@@ -45,7 +43,7 @@ typedef struct controlArguments
 typedef struct Follow
 {
     tdControl *control;
-    trackTable *table;
+    tdTracking *table;
 } Follow;
 
 static tdStatus take_step(void *user, const tdModel *model, tdState *state)
@@ -55,7 +53,8 @@ static tdStatus take_step(void *user, const tdModel *model, tdState *state)
 
 static tdStatus keep_step(void *user, const tdModel *model, const tdState *state, double seconds, tdError *error)
 {
-    return track_add(((Follow *)user)->table, model, state, seconds, error);
+    (void)model;
+    return td_tracking_add(((Follow *)user)->table, state, seconds, error);
 }
 
 static bool read_settings(const controlArguments *arguments, tdControlSettings *settings)
@@ -79,11 +78,12 @@ static tdStatus open_control(const controlArguments *arguments, const tdControlS
                 "the effector is measured, but has no goal that could be corrected; give it one in %.200s",
                 arguments->target);
     }
-    return track_open(model, follow->control, arguments->out, arguments->measured != NULL, &follow->table, error);
+    return td_tracking_create(model, follow->control, arguments->out, arguments->measured != NULL, &follow->table,
+                              error);
 }
 
 static void report(const controlArguments *arguments, const tdModel *model, const tdState *state,
-                   const simResult *result, const trackTable *table)
+                   const simResult *result, const tdTracking *table)
 {
     if (cli_json())
     {
@@ -105,35 +105,12 @@ static void report(const controlArguments *arguments, const tdModel *model, cons
                result->frames);
 }
 
-static tdStatus write_page(const controlArguments *arguments, const tdModel *model, const simResult *result,
-                           const trackTable *table, tdError *error)
+static tdStatus write_page(const controlArguments *arguments, const simResult *result, const tdTracking *table,
+                           tdError *error)
 {
-    tdPage page = {0};
-    char lead[800], machine[128];
-    double step[4];
+    char lead[800];
     snprintf(lead, sizeof lead, "`%.200s` follows `%.200s` by inverse control.", arguments->scene, arguments->target);
-    td_page_begin(&page, "Inverse control along a path", lead);
-    td_page_section(&page, "Tracking");
-    track_percentiles(table, TRACK_STEP, step);
-    for (int k = 0; k < table->n_effectors; k++)
-    {
-        trackStatistics s = track_statistics(table, track_error_column(k), false);
-        tdEffectorInfo info = td_model_effector(model, table->effector[k]);
-        td_page_text(&page, "**%s** is %.3g %s from its goal in the mean, %.3g %s at most, over %" PRId64 " steps.",
-                     info.name, s.mean, info.unit, s.max, info.unit, table->n);
-    }
-    td_page_text(&page,
-                 "A step of %.3g ms takes %.3g ms in the median and %.3g ms in 99 of 100. Goals were out of reach in "
-                 "%" PRId64 " steps; a limit of an actuator held in %" PRId64 ".%s",
-                 1e3 * td_model_time_step(model), 1e3 * step[0], 1e3 * step[2], table->out_of_reach, table->limited,
-                 result->end != SIM_DONE ? " **The run ended early.**" : "");
-    tdStatus status = track_page(&page, table, model, NULL, error);
-    td_machine_name(machine, sizeof machine);
-    td_page_note(&page, "Made by tendril %s. Machine: %s.", td_version(), machine);
-    if (status == TD_OK)
-        status = td_page_write(&page, arguments->report, error);
-    td_page_free(&page);
-    return status;
+    return td_tracking_report(table, lead, result->end != SIM_DONE, arguments->report, error);
 }
 
 static int follow_path(const controlArguments *arguments, const outFolder *folder, simOptions *options,
@@ -166,9 +143,9 @@ static int follow_path(const controlArguments *arguments, const outFolder *folde
         options->user = &follow;
         tdStatus status = sim_run(model, state, options, &result, &error);
         if (status == TD_OK)
-            status = track_finish(follow.table, model, &error);
+            status = td_tracking_finish(follow.table, &error);
         if (status == TD_OK && arguments->report != NULL && follow.table->n > 0)
-            status = write_page(arguments, model, &result, follow.table, &error);
+            status = write_page(arguments, &result, follow.table, &error);
         if (status != TD_OK)
             code = cli_fail(&error);
         else
@@ -177,7 +154,7 @@ static int follow_path(const controlArguments *arguments, const outFolder *folde
             code = sim_end(state, &result);
         }
     }
-    track_free(follow.table);
+    td_tracking_free(follow.table);
     td_control_free(follow.control);
     return code;
 }
@@ -206,7 +183,7 @@ int cmd_control(int argc, char **argv)
     if (arguments.every != NULL && arguments.out == NULL)
         return cli_usage("--every says how frames are written, so it needs --out DIR");
     if (arguments.measured == NULL && (arguments.gain != NULL || arguments.delay != NULL))
-        return cli_usage("%s is about measurements, so it needs --measured CSV",
+        return cli_usage("%s applies to measurements, so it needs --measured CSV",
                          arguments.gain != NULL ? "--gain" : "--delay");
     if (arguments.every != NULL && !cli_integer("--every", arguments.every, 0, &every))
         return TD_ERROR_USAGE;

@@ -13,7 +13,7 @@
 static const char help[] =
     "usage: tendril convert IN OUT [options]\n"
     "\n"
-    "Reads a mesh (.msh, .vtk, .vtu, .stl, .obj, .dae) and writes it in the format of OUT's extension.\n"
+    "Reads a mesh (.msh, .vtk, .vtu, .stl, .obj, .ply, .dae) and writes it in the format of OUT's extension.\n"
     "STL and OBJ hold surfaces: a volume is written as its boundary.\n"
     "\n"
     "  --format msh22|msh41   version of a .msh file (default msh41)\n"
@@ -21,7 +21,7 @@ static const char help[] =
     "  --base64 | --compressed   encodings of .vtu files only\n"
     "  --scale F              multiplies all coordinates, e.g. 0.001 from mm to m\n"
     "  --surface              writes the boundary as triangles, with its groups\n"
-    "  --merge                joins nodes at one place (within 1e-9 of the diagonal)\n"
+    "  --merge                joins coincident nodes (within 1e-9 of the diagonal)\n"
     "  --orient               renumbers cells of negative volume\n"
     "\n"
     "  tendril convert arm.msh arm.vtu --compressed\n"
@@ -68,7 +68,7 @@ static int choose_format(const convertOptions *o, const char *extension, tdMeshF
 static int choose_encoding(const convertOptions *o, tdMeshFormat format, tdMeshEncoding *encoding)
 {
     if (o->ascii + o->binary + o->base64 + o->compressed > 1)
-        return cli_usage("give one of --ascii, --binary, --base64 and --compressed");
+        return cli_usage("give only one of --ascii, --binary, --base64 and --compressed");
     if ((o->base64 || o->compressed) && format != TD_MESH_VTU)
         return cli_usage("%s is for .vtu files only", o->base64 ? "--base64" : "--compressed");
     if (o->binary && format == TD_MESH_OBJ)

@@ -20,13 +20,13 @@
 
 static const char help[] =
     "usage: tendril demo [--out DIR] [--scene FILE --path CSV]\n\n"
-    "The first thing to try. Takes a soft robot, makes a reduced model of it, compares that with full order, lets the\n"
-    "robot follow a path by inverse control, and writes a report with pictures: out/demo/report.html. Takes about a\n"
+    "The first thing to try: makes a reduced model of a soft robot, compares it with full order, has the robot\n"
+    "follow a path by inverse control, and writes a report with pictures: out/demo/report.html. Takes about a\n"
     "minute on two cores. On a terminal the robot is then shown live in the browser; Ctrl-C ends that.\n\n"
     "  --out DIR     where to write (default: out/demo)\n"
     "  --scene FILE  another robot: a scene with actuators, an effector and a 'reduction'\n"
     "  --path CSV    the path for its effector, as for 'tendril control --target'\n"
-    "  --no-view     end when the report is written, also on a terminal\n"
+    "  --no-view     exit when the report is written, even on a terminal\n"
     "  --json        print one JSON object instead of the table\n"
     "  --quiet       no progress\n\n"
     "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 out of memory, 6 a file could not be\n"
@@ -67,7 +67,7 @@ static tdStatus set_paths(Demo *demo, const char *out, const char *scene, const 
     demo->out = out;
     if (scene == NULL && !cli_shipped("robots/parallel/coarse.yaml", found, sizeof found))
         return td_fail(error, TD_ERROR_USAGE,
-                       "the robot parallel/coarse.yaml was not found beside the program; name one with --scene FILE "
+                       "the robot parallel/coarse.yaml was not found next to the program; name one with --scene FILE "
                        "and --path CSV");
     shorten(scene != NULL ? scene : found, demo->scene);
     td_path_folder(folder, sizeof folder, demo->scene);
@@ -166,7 +166,7 @@ static tdStatus reduce(Demo *demo, tdError *error)
     tdReduceTask task = {
         .scene = demo->scene, .out = demo->rom, .settings = cli_settings(), .progress = reduce_show, .user = &progress};
     task.settings.level = TD_LOG_WARNING;
-    announce(DEMO_REDUCE, "reducing it: shapes all over the ranges of its actuators, modes of them, few elements");
+    announce(DEMO_REDUCE, "reducing it: shapes across the ranges of its actuators, their modes, a few elements");
     sigBefore before = sig_catch();
     tdStatus status = td_reduce(&task, &demo->reduced, error);
     sig_release(&before);
@@ -176,9 +176,9 @@ static tdStatus reduce(Demo *demo, tdError *error)
         return TD_OK;
     if (demo->reduced.polynomial_bytes > 0)
         return td_fail_at(error, TD_ERROR_INPUT, demo->scene, 0, "reduction",
-                          "the demonstration is of models on few elements; leave 'kind: stvk' out");
+                          "the demonstration shows hyper-reduced models; remove 'kind: stvk'");
     TD_TRY(take_domain(demo, error));
-    snprintf(text, sizeof text, "%" PRId64 " shapes gave %d modes; %s of %s elements stand for all",
+    snprintf(text, sizeof text, "%" PRId64 " shapes gave %d modes; %s of %s elements represent all",
              demo->reduced.snapshots + demo->reduced.weight_snapshots, demo->reduced.modes,
              td_page_count(demo->reduced.rid_elements, chosen), td_page_count(demo->reduced.elements, all));
     conclude(demo, DEMO_REDUCE, start, text);
@@ -230,7 +230,7 @@ static tdStatus keep_step(void *user, const tdModel *model, const tdState *state
 {
     Demo *demo = user;
     const tdSubjectSettings what = {.step = -1, .time = NAN, .marks = true};
-    TD_TRY(track_add(demo->table, model, state, seconds, error));
+    TD_TRY(td_tracking_add(demo->table, state, seconds, error));
     if (demo->n_poses < DEMO_POSES && td_state_steps(state) == demo->pose_steps[demo->n_poses])
         TD_TRY(td_subject_take(&demo->poses[demo->n_poses++], demo->scene, model, state, &what, error));
     return TD_OK;
@@ -249,7 +249,7 @@ static tdStatus follow(Demo *demo, tdError *error)
     tdControlSettings closed = td_default_control(demo->model);
     TD_TRY(td_control_create(demo->model, &closed, &demo->control, error));
     TD_TRY(td_control_load_goals(demo->control, demo->model, demo->path, error));
-    TD_TRY(track_open(demo->model, demo->control, folder, false, &demo->table, error));
+    TD_TRY(td_tracking_create(demo->model, demo->control, folder, false, &demo->table, error));
     double steps = ceil(td_control_duration(demo->control) / td_model_time_step(demo->model) - 1e-6);
     if (!(steps >= DEMO_POSES && steps <= 1e6))
         return td_fail_at(error, TD_ERROR_INPUT, demo->path, 0, NULL,
@@ -271,7 +271,7 @@ static tdStatus follow(Demo *demo, tdError *error)
         *error = result.error;
         return error->status;
     }
-    return track_finish(demo->table, demo->model, error);
+    return td_tracking_finish(demo->table, error);
 }
 
 static bool can_replay(const tdModel *model)
@@ -285,7 +285,7 @@ static bool can_replay(const tdModel *model)
 // What the reduced model found, done by the robot of full order, which knows nothing of the goal.
 static tdStatus replay_steps(Demo *demo, const tdModel *model, tdState *state, tdError *error)
 {
-    const trackTable *table = demo->table;
+    const tdTracking *table = demo->table;
     demo->value = td_take(3 * (size_t)table->n, sizeof *demo->value);
     demo->error = td_take((size_t)table->n, sizeof *demo->error);
     if (demo->value == NULL || demo->error == NULL)
@@ -296,8 +296,8 @@ static tdStatus replay_steps(Demo *demo, const tdModel *model, tdState *state, t
         {
             tdActuatorInfo info = td_model_actuator(model, a);
             bool effort = strcmp(info.drive, "effort") == 0;
-            int column = effort ? track_effort_column(table, a) : track_displacement_column(table, a);
-            td_state_set_input(model, state, info.input, track_at(table, i, column));
+            int column = effort ? td_tracking_effort_column(table, a) : td_tracking_displacement_column(table, a);
+            td_state_set_input(model, state, info.input, td_tracking_at(table, i, column));
         }
         tdStatus status = td_step(model, state);
         if (status == TD_CANCELLED)
@@ -309,7 +309,7 @@ static tdStatus replay_steps(Demo *demo, const tdModel *model, tdState *state, t
         }
         double goal[3];
         for (int c = 0; c < 3; c++)
-            goal[c] = track_at(table, i, track_goal_column(table, 0) + c);
+            goal[c] = td_tracking_at(table, i, td_tracking_goal_column(table, 0) + c);
         td_state_effector(model, state, table->effector[0], demo->value + 3 * i);
         demo->error[i] = td_control_error(model, table->effector[0], demo->value + 3 * i, goal);
         demo->mean_error += demo->error[i] / (double)table->n;
@@ -346,7 +346,7 @@ static tdStatus control(Demo *demo, tdError *error)
     TD_TRY(follow(demo, error));
     if (!sig_came())
         TD_TRY(replay(demo, error));
-    track_percentiles(demo->table, TRACK_STEP, times);
+    td_tracking_percentiles(demo->table, TD_TRACKING_STEP, times);
     demo->step_ms = 1e3 * times[0];
     if (demo->error != NULL)
         snprintf(text, sizeof text, "%.3g ms a step; the robot of full order is %.2f mm from the path in the mean",
@@ -442,7 +442,7 @@ static void demo_free(Demo *demo)
     for (int k = 0; k < DEMO_POSES; k++)
         td_subject_free(&demo->poses[k]);
     td_compare_clear(&demo->compared);
-    track_free(demo->table);
+    td_tracking_free(demo->table);
     td_control_free(demo->control);
     td_state_free(demo->state);
     td_model_free(demo->model);
@@ -492,7 +492,7 @@ int cmd_demo(int argc, char **argv)
     if (out[0] == '\0')
         return cli_usage("--out takes a folder, not an empty text");
     if ((scene == NULL) != (path == NULL))
-        return cli_usage("--scene FILE and --path CSV belong together: a robot, and where its effector shall go");
+        return cli_usage("--scene FILE and --path CSV belong together: a robot, and a path for its effector");
     tdError error = {0};
     outFolder folder; // of its own: what an earlier demonstration left there is gone on with, or written over
     code = out_take(&folder, out, NULL, true);
@@ -514,7 +514,7 @@ int cmd_demo(int argc, char **argv)
         code = cli_fail(&error);
     else if (sig_came())
     {
-        fputs("tendril: interrupted; the same command goes on with the reduced model where it was\n", stderr);
+        fputs("tendril: interrupted; the same command resumes the reduced model where it stopped\n", stderr);
         code = 130;
     }
     else

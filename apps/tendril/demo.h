@@ -4,7 +4,7 @@
 #include "reduce/offline/job.h"
 #include "study/compare.h"
 #include "study/subject.h"
-#include "tracking.h"
+#include "study/tracking.h"
 
 #include <limits.h>
 
@@ -42,7 +42,7 @@ typedef struct Demo
     tdModel *model;
     tdState *state;
     tdControl *control;
-    trackTable *table;
+    tdTracking *table;
     tdSubject poses[DEMO_POSES];
     int64_t pose_steps[DEMO_POSES];
     int n_poses;

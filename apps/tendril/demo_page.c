@@ -80,12 +80,12 @@ static tdStatus with_rest(tdSubject *subject, tdError *error)
 // The goal of the first effector, as a curve through all its places.
 static tdStatus add_course(const Demo *demo, tdSubject *subject, tdError *error)
 {
-    const trackTable *table = demo->table;
+    const tdTracking *table = demo->table;
     double *x = td_take(3 * (size_t)table->n, sizeof *x);
     if (x == NULL)
         return td_fail_memory(error, "the path");
     for (int64_t i = 0; i < 3 * table->n; i++)
-        x[i] = track_at(table, i / 3, track_goal_column(table, 0) + (int)(i % 3));
+        x[i] = td_tracking_at(table, i / 3, td_tracking_goal_column(table, 0) + (int)(i % 3));
     tdStatus status = td_subject_add_path(subject, table->n, x, error);
     free(x);
     return status;
@@ -116,7 +116,7 @@ static void put_facts(tdPage *page, const Demo *demo)
     const tdFact facts[] = {{times, "as fast as the full model, with one thread"},
                             {rate, "steps a second, hyper-reduced"},
                             {error, "mean error of the shape, on a motion it was not trained for"},
-                            {path, "mean distance of the full model from the path it is led along"}};
+                            {path, "mean distance of the full model from its path"}};
     td_page_facts(page, demo->error != NULL ? 4 : 3, facts);
 }
 
@@ -126,7 +126,7 @@ static tdStatus put_head(tdPage *page, Demo *demo, tdError *error)
     tdSubject *pose = &demo->poses[demo->n_poses - 1];
     snprintf(lead, sizeof lead,
              "A soft robot with %.80s, from its finite-element model to real-time control: what was done in %.0f s on "
-             "this machine, and what came of it.",
+             "this machine, and the results.",
              demo->actuators, demo->seconds[0] + demo->seconds[1] + demo->seconds[2] + demo->seconds[3]);
     td_page_begin(page, "Tendril: a soft robot in real time", lead);
     put_facts(page, demo);
@@ -155,8 +155,8 @@ static tdStatus put_robot(tdPage *page, Demo *demo, tdError *error)
     cells[0] = "the robot";
     td_page_section(page, "The robot");
     td_page_text(page,
-                 "The body is cut into %s small elements, each of which knows how its material answers to being "
-                 "deformed. Every step solves for all %s unknown coordinates together: that is the **full order** "
+                 "The body is divided into %s small elements, each with the law of its material. Every step solves for "
+                 "all %s unknown coordinates together: that is the **full order** "
                  "model. It is the most accurate one here, and the slowest.",
                  elements, unknowns);
     td_page_columns(page);
@@ -192,7 +192,7 @@ static tdStatus plot_modes(tdPage *page, const tdRom *rom, tdError *error)
     const double limit_x[2] = {1, n}, limit_y[2] = {rom->pod_tolerance, rom->pod_tolerance};
     const double chosen_x[1] = {rom->r}, chosen_y[1] = {rom->pod_error > 0 ? rom->pod_error : NAN};
     const tdSeries series[] = {
-        {.name = "left out by so many modes", .n = n, .x = x, .y = left, .colour = 1},
+        {.name = "left out by this many modes", .n = n, .x = x, .y = left, .colour = 1},
         {.name = "tolerance", .n = 2, .x = limit_x, .y = limit_y, .colour = -1, .line = TD_LINE_DASHED},
         {.name = "chosen",
          .n = 1,
@@ -207,8 +207,9 @@ static tdStatus plot_modes(tdPage *page, const tdRom *rom, tdError *error)
     settings.y_log = true;
     settings.x_label = "modes";
     settings.y_label = "share of the shapes that is left out";
-    tdStatus status = td_page_plot(page, &settings, 3, series,
-                                   "How much of the collected shapes the modes leave out: few are enough.", error);
+    tdStatus status =
+        td_page_plot(page, &settings, 3, series,
+                     "Share of the collected shapes that the modes leave out: a few modes are enough.", error);
     free(x);
     return status;
 }
@@ -230,13 +231,13 @@ static tdStatus put_reduction(tdPage *page, Demo *demo, tdError *error)
                  td_page_count(demo->unknowns, unknowns));
     td_page_text(page,
                  "It would still visit every element in each step. So **%s of the %s elements** were chosen, with "
-                 "weights, such that their forces stand for those of all (to %.1f %% of the training forces). That is "
+                 "weights, such that their forces represent those of all (to %.1f %% of the training forces). That is "
                  "the **hyper-reduced** model: the cost of a step no longer depends on the mesh.",
                  chosen, all, 100 * r->ecsw_error);
     if (r->held_out_places > 0)
         td_page_text(page,
-                     "Then it was put to the test at %" PRId64 " equilibria that training had not seen: off by %.1f %% "
-                     "there, %.1f %% at the worst. All of this took %.0f s.",
+                     "Then it was tested at %" PRId64 " equilibria that training had not seen: the mean error is %.1f "
+                     "%%, the largest %.1f %%. All of this took %.0f s.",
                      r->held_out_places, 100 * r->held_out_error, 100 * r->held_out_worst, demo->seconds[DEMO_REDUCE]);
     tdStatus status = td_rom_read(demo->rom, &rom, error);
     td_page_columns(page);
@@ -246,7 +247,7 @@ static tdStatus put_reduction(tdPage *page, Demo *demo, tdError *error)
     TD_TRY(status);
     const Shot shot = {&demo->domain, 760, 560, false, false, false};
     TD_TRY(put_shot(page, &shot, NULL, "The robot, translucent, with the chosen elements in orange",
-                    "The elements that stand for all others (orange).", error));
+                    "The elements that represent all others (orange).", error));
     td_page_columns_end(page);
     return TD_OK;
 }
@@ -261,10 +262,11 @@ static tdStatus put_comparison(tdPage *page, const Demo *demo, tdError *error)
                  "one thread.",
                  demo->compared.motion_name, 1e3 / m->rate, 1e3 * demo->time_step, m->rate * demo->time_step);
     if (m->warnings > 0)
-        td_page_text(page,
-                     "This motion is faster than the equilibria that training knows. The model noticed by itself: in "
-                     "%" PRId64 " of %" PRId64 " steps it warned that it had left what it was trained for.",
-                     m->warnings, demo->compared.steps);
+        td_page_text(
+            page,
+            "This motion is faster than the equilibria that training knows. The model detected this itself: in %" PRId64
+            " of %" PRId64 " steps it warned that it had left its training range.",
+            m->warnings, demo->compared.steps);
     if (demo_was_busy(demo))
         td_page_text(page,
                      "**The machine was busy with other work** (load %.1f on %d cores) while this was measured: speeds "
@@ -293,28 +295,29 @@ static tdStatus put_poses(tdPage *page, Demo *demo, tdError *error)
 
 static tdStatus put_control(tdPage *page, Demo *demo, tdError *error)
 {
-    const trackTable *table = demo->table;
-    const trackOther other = {"full order", demo->value, demo->error};
+    const tdTracking *table = demo->table;
+    const tdTrackingOther other = {"full order", demo->value, demo->error};
     td_page_section(page, "Following a path");
     td_page_text(page,
-                 "Now the question is turned round: the tip has a goal, and Tendril finds what the actuators have to "
-                 "do. It solves that together with the motion, in every step, with their limits. A step of control "
-                 "takes **%.2g ms** with the hyper-reduced model, of the %g ms that there are.",
+                 "Now the problem is inverted: the tip has a goal, and Tendril finds what the actuators have to do, "
+                 "within their limits. It solves for both together in every step. A step of control "
+                 "takes **%.2g ms** with the hyper-reduced model, out of the %g ms available.",
                  demo->step_ms, 1e3 * demo->time_step);
     if (demo->error != NULL)
-        td_page_text(page,
-                     "The model under control is where it should be. How good is that for a real robot? The full model "
-                     "takes its part: it was given the same actuation and does not know the goal. It stays within "
-                     "**%.2f mm** of the path, %.2f mm in the mean. (With measurements of the real robot the loop can "
-                     "be closed: `tendril control --measured`.)",
-                     1e3 * demo->largest_error, 1e3 * demo->mean_error);
+        td_page_text(
+            page,
+            "The model under control is where it should be. How good is that for a real robot? Here the full model "
+            "stands in for it: it was given the same actuation and does not know the goal. It stays within "
+            "**%.2f mm** of the path, %.2f mm in the mean. (With measurements of the real robot the loop can "
+            "be closed: `tendril control --measured`.)",
+            1e3 * demo->largest_error, 1e3 * demo->mean_error);
     if (table->out_of_reach > 0)
         td_page_text(page,
                      "In %" PRId64 " of %" PRId64 " steps the goal was out of reach within the limits of the "
                      "actuators; there the nearest was taken.",
                      table->out_of_reach, table->n);
     TD_TRY(put_poses(page, demo, error));
-    return track_page(page, table, demo->model, demo->error != NULL ? &other : NULL, error);
+    return td_tracking_page(page, table, demo->error != NULL ? &other : NULL, error);
 }
 
 static void put_next(tdPage *page, const Demo *demo)

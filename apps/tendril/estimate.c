@@ -13,10 +13,11 @@
 static const char help[] =
     "usage: tendril estimate SCENE --measured CSV [options]\n\n"
     "Finds the loads that explain a measured shape: the efforts of all actuators of type force, cavity and cable\n"
-    "that the scene's motion does not drive, such that points of the body come nearest to where they were measured.\n"
-    "The scene is taken as a static one; all else acts as at its end. A force of unknown direction is three actuators\n"
-    "of type force, one along each axis.\n\n"
-    "  --measured CSV  x0, y0, z0, x, y, z of each point: at rest on the body, and where it was measured; in SI\n"
+    "that the scene's motion does not drive, such that points of the body come as close as possible to their measured\n"
+    "positions. The scene is treated as static; everything else acts as at its end. Describe a force of unknown "
+    "direction by\n"
+    "three actuators of type force, one along each axis.\n\n"
+    "  --measured CSV  x0, y0, z0, x, y, z of each point: position at rest, and measured position; in SI\n"
     "                  units or with a unit in the header, e.g. 'x0 [mm]'\n"
     "  --noise SIGMA   standard deviation of a measured coordinate [m] (default: from the residual)\n"
     "  --body NAME     the body that the points are on, where the scene has several\n"
@@ -67,7 +68,7 @@ static void print_table(const estimateArguments *arguments, const tdModel *model
 {
     printf("scene       %s\n", arguments->scene);
     printf("points      %d of %s\n", marks->n, arguments->measured);
-    printf("residual    %.4g m by coordinate; noise %.4g m (%s)\n", estimate->residual, estimate->sigma,
+    printf("residual    %.4g m per coordinate; noise %.4g m (%s)\n", estimate->residual, estimate->sigma,
            arguments->noise != NULL ? "given" : "from the residual");
     printf("wall time   %.3g s, %d equilibria\n", wall_s, estimate->steps);
     if (arguments->out != NULL)
@@ -87,7 +88,7 @@ static void warn(const tdModel *model, const tdEstimate *estimate)
         if (isinf(estimate->deviation[j]) && isfinite(estimate->sigma))
             fprintf(stderr,
                     "warning: the points cannot distinguish load '%s' from the others, or do not react to it at all; "
-                    "measure elsewhere, or take unknown loads away\n",
+                    "measure elsewhere, or remove unknown loads\n",
                     td_model_actuator(model, estimate->actuator[j]).name);
 }
 

@@ -22,7 +22,8 @@ static const char help[] =
     "a\n"
     "folder of 'run', 'control', 'haptic' or 'sweep', or a table (.csv). Each column is an array by its name, in SI "
     "units;\n"
-    "where two tables differ in a column of one name, such as the time, the second is TABLE.NAME. 'names' and 'units'\n"
+    "if two tables differ in a column of the same name, such as the time, the second is TABLE.NAME. 'names' and "
+    "'units'\n"
     "list them all. In .mat files characters other than letters, digits and '_' become '_'.\n\n"
     "  -o FILE  where to write\n"
     "  --json   print one JSON object: file, arrays, rows\n\n"
@@ -334,7 +335,7 @@ int cmd_export(int argc, char **argv)
         td_path_extension(extension, sizeof extension, path);
     bool mat = strcmp(extension, ".mat") == 0;
     if (!mat && strcmp(extension, ".npz") != 0)
-        return cli_usage("where to? -o takes a file that ends in .npz or .mat");
+        return cli_usage("the output is missing: -o takes a file that ends in .npz or .mat");
     runTables run = {0};
     Export out = {.identifiers = mat};
     tdError error = {0};

@@ -18,12 +18,12 @@ typedef struct outFolder
     {                                                                                                                  \
         "--force", NULL, cli_force()                                                                                   \
     }
-#define OUT_HELP(space) "  --force" space "write over what the --out folder holds of an earlier run\n"
+#define OUT_HELP(space) "  --force" space "overwrite an earlier run in the --out folder\n"
 
 /// Makes the folder and locks it before anything in it is touched. One that holds one of `names` already is refused
 /// unless --force was given or `goes_on`. -1 to go on, else the exit code.
 int out_take(outFolder *folder, const char *path, const char *const *names, bool goes_on);
-/// Takes the files of an earlier run away, just before the new ones are begun.
+/// Removes the files of an earlier run, its frames included, just before the new ones are begun.
 void out_clear(const outFolder *folder);
 /// A folder that was made for nothing is removed. Fine also where there is none, or it was refused.
 void out_release(outFolder *folder);

@@ -11,12 +11,12 @@
 static const char help[] =
     "usage: tendril info FILE [--plot PNG] [--json]\n"
     "\n"
-    "Examines a mesh (.msh, .vtk, .vtu, .stl, .obj, .dae): counts, size, volume, groups, quality of\n"
-    "its cells, and a list of problems with advice. Ends with 0 when the file could be read,\n"
+    "Examines a mesh (.msh, .vtk, .vtu, .stl, .obj, .ply, .dae): counts, size, volume, groups, quality of\n"
+    "its cells, and a list of problems with advice. The exit code is 0 if the file could be read,\n"
     "even if the mesh has problems; with --json, \"usable\" says whether it can be simulated.\n"
     "\n"
-    "Of a scene (.yaml) it reports what 'tendril check' does. Of a reduced model (.h5) it says\n"
-    "in words what it is; --plot draws its singular values.\n"
+    "For a scene (.yaml) it prints the same as 'tendril check'. For a reduced model (.h5) it prints\n"
+    "a description; --plot draws its singular values.\n"
     "\n"
     "Quality is 1 for a regular cell and 0 for a flat or inverted one. Numbers of nodes and\n"
     "cells start at 0.\n"
@@ -131,7 +131,7 @@ static void print_report(const char *path, const tdMesh *mesh, const tdMeshRepor
     print_cells("degenerate", &r->degenerate);
     print_cells("repeated", &r->duplicate);
     if (mesh->notes != NULL)
-        printf("passed over by the reader:\n%s", mesh->notes);
+        printf("skipped by the reader:\n%s", mesh->notes);
     if (r->n_problems == 0)
         puts("problems: none");
     else

@@ -18,7 +18,7 @@ static void print_inputs(const tdRom *rom)
     fputs("moved nodes  ", stdout);
     for (int i = 0; i < rom->n_u; i++)
         printf("%s%s", i > 0 ? ", " : "", rom->inputs[i][0] != '\0' ? rom->inputs[i] : "(constant)");
-    puts(": a static response for each, beside the modes");
+    puts(": a static response for each, in addition to the modes");
 }
 
 static void print_domain(const tdRomDomain *domain)
@@ -29,9 +29,9 @@ static void print_domain(const tdRomDomain *domain)
         sum += domain->weight[i];
         largest = fmax(largest, domain->weight[i]);
     }
-    printf("%-12s %" PRId64 " elements stand for all, weights %.3g on the average, %.3g at most;\n", domain->name,
+    printf("%-12s %" PRId64 " elements represent all, weights %.3g on average, %.3g at most;\n", domain->name,
            domain->n, domain->n > 0 ? sum / (double)domain->n : 0, largest);
-    printf("             they miss the training forces by %.2g %% (%.2g %% asked for)\n", 100 * domain->error,
+    printf("             they miss the training forces by %.2g %% (%.2g %% requested)\n", 100 * domain->error,
            100 * domain->tolerance);
     if (domain->n_check > 0)
         printf("             %" PRId64 " others estimate its error while it runs\n", domain->n_check);
@@ -47,9 +47,9 @@ static void print_words(const char *path, const tdRom *rom)
     if (rom->n_lambda > 0)
         printf("modes        of %d vibration modes, from %.4g Hz on, %s\n", rom->n_lambda,
                sqrt(rom->lambda[0]) / (2 * 3.14159265358979323846),
-               rom->n_snapshots > 0 ? "beside those of the snapshots" : "and their derivatives");
+               rom->n_snapshots > 0 ? "in addition to those of the snapshots" : "and their derivatives");
     if (rom->n_lambda == 0 || rom->n_snapshots > 0)
-        printf("training     %" PRId64 " snapshots; the modes leave %.2e of them behind (%.2e allowed)\n",
+        printf("training     %" PRId64 " snapshots; the modes leave out %.2e of them (%.2e allowed)\n",
                rom->n_snapshots, rom->pod_error, rom->pod_tolerance);
     print_inputs(rom);
     for (int d = 0; d < rom->n_domains; d++)
@@ -57,17 +57,17 @@ static void print_words(const char *path, const tdRom *rom)
     if (rom->kind == TD_ROM_STVK)
         printf("forces       polynomials of %d coordinates, exact; no elements while it runs\n", rom->r + rom->n_u);
     if (isnan(rom->held_out_error))
-        puts("held out     not compared with full order at places that training did not visit");
+        puts("held out     not compared with full order");
     else
-        printf("held out     off by %.2g %% of the motion at places that training did not visit\n",
+        printf("held out     error %.2g %% of the motion, at points that training did not visit\n",
                100 * rom->held_out_error);
     if (!isnan(rom->indicator_threshold))
-        printf("indicator    warns above %.3g, and above a distance of %.3g from the shapes of training\n",
+        printf("indicator    warns above %.3g, and above a distance of %.3g from the training shapes\n",
                rom->indicator_threshold, rom->distance_threshold);
     if (!isnan(rom->motion_error))
-        printf("moving       off by %.2g %% of the motion\n", 100 * rom->motion_error);
+        printf("moving       error %.2g %% of the motion\n", 100 * rom->motion_error);
     if (rom->single_error > 0)
-        printf("tangent      in single precision it would be off by %.1e; %s is used unless you choose otherwise\n",
+        printf("tangent      error %.1e in single precision; %s is used unless you choose otherwise\n",
                rom->single_error, rom->single_error <= TD_ROM_SINGLE_ERROR ? "single" : "double");
     double seconds = 0;
     for (int i = 0; i < rom->n_phases; i++)
@@ -153,7 +153,7 @@ static tdStatus draw(const tdRom *rom, const char *picture, tdError *error)
     double chosen_x[1] = {rom->r}, chosen_y[1] = {rom->pod_error > 0 ? rom->pod_error : NAN};
     const tdSeries series[] = {
         {.name = "singular value, relative", .n = n, .x = x, .y = sigma, .marker = TD_MARKER_CIRCLE},
-        {.name = "left behind by so many modes", .n = n, .x = x, .y = left, .marker = TD_MARKER_SQUARE},
+        {.name = "left out by this many modes", .n = n, .x = x, .y = left, .marker = TD_MARKER_SQUARE},
         {.name = "tolerance", .n = 2, .x = limit_x, .y = limit_y, .colour = -1, .line = TD_LINE_DASHED},
         {.name = "chosen", .n = 1, .x = chosen_x, .y = chosen_y, .marker = TD_MARKER_DIAMOND, .line = TD_LINE_NONE},
     };

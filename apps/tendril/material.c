@@ -15,9 +15,9 @@ static const char help[] = "usage: tendril material fit DATA.csv [options]\n"
                            "       tendril material plot SCENE [-o picture.png]\n"
                            "\n"
                            "  fit    finds the parameters of material laws that explain measured stresses\n"
-                           "  plot   draws what the materials of a scene do when they are pulled and sheared\n"
+                           "  plot   draws the response of a scene's materials to tension and shear\n"
                            "\n"
-                           "'tendril material fit --help' and 'tendril material plot --help' teach each.\n";
+                           "'tendril material fit --help' and 'tendril material plot --help' explain them.\n";
 
 static const char plot_help[] =
     "usage: tendril material plot SCENE [-o picture.png]\n"
@@ -113,7 +113,7 @@ static void print_entries(int n, const Entry *entries)
     for (int i = 0; i < n; i++)
     {
         if (entries[i].material->n_prony > 0)
-            printf("%s: at once; its relaxation is not drawn\n", entries[i].name);
+            printf("%s: instantaneous; its relaxation is not drawn\n", entries[i].name);
         if (entries[i].material->has_fibre)
             printf("%s: pulled along the fibre\n", entries[i].name);
     }

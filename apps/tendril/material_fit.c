@@ -12,20 +12,20 @@
 static const char help[] =
     "usage: tendril material fit DATA.csv [options]\n"
     "\n"
-    "Fits material laws to measured nominal stresses (force by undeformed area) by least squares, compares them\n"
+    "Fits material laws to measured nominal stresses (force per undeformed area) by least squares, compares them\n"
     "and prints what to write into a scene.\n"
     "\n"
-    "The file has a header and a point a line; # begins a comment:\n"
+    "The file has a header and one point per line; # begins a comment:\n"
     "    mode,stretch,stress [kPa]\n"
     "    uniaxial,1.5,120\n"
     "mode is uniaxial, biaxial, planar (pure shear) or shear (simple shear). 'strain' (stretch - 1, also [%])\n"
-    "may stand for 'stretch'; shear has the column 'gamma'. Without a unit a stress is in Pa.\n"
+    "may replace 'stretch'; shear uses the column 'gamma'. Without a unit a stress is in Pa.\n"
     "\n"
     "  --law NAME         neo_hookean, mooney_rivlin, ogden, arruda_boyce, veronda_westmann, stvk, ...; or all\n"
     "  --terms N          terms of Ogden's law, 1 to 6 (2; with --law all: 1 to N, N = 3)\n"
     "  --incompressible   the volume does not change (default)\n"
     "  --poisson NU       compressible, with this Poisson's ratio at small strain\n"
-    "  --mode MODE        of a file without the column mode\n"
+    "  --mode MODE        the mode, for a file without the column mode\n"
     "  --relative         errors relative to the stress instead of absolute: small strains count more\n"
     "  --plot FILE        a picture: points and curves\n"
     "  --json             print one JSON object\n"
@@ -103,7 +103,7 @@ static void print_session(const tdFits *s)
     const tdFit *best = &s->results[0].fit;
     if (best->r2 < 0)
     {
-        printf("\nno law explains these data: there is no material for a scene\n");
+        printf("\nno law fits these data, so there is no material for a scene\n");
         return;
     }
     td_fit_snippet(best, &text);

@@ -10,6 +10,7 @@
 #include "cli.h"
 
 #include "gmsh.h"
+#include "mesh/decimate.h"
 #include "mesh/doctor.h"
 #include "shells.h"
 
@@ -25,6 +26,7 @@
 #define VOLUME_TOLERANCE   0.01
 #define SURFACE_TOLERANCE  0.009
 #define REMESH_ATTEMPTS    4
+#define FINEST_SURFACE     0.05 // of --size: what a tolerance may ask of the surface
 #define MOST_TETRAHEDRA    2e7
 #define MOST_FOR_MESHADAPT 1e5
 #define POOR_QUALITY       0.05
@@ -32,30 +34,35 @@
 static const char help[] =
     "usage: tendril mesh IN -o OUT --size H [options]\n"
     "\n"
-    "Turns geometry (.geo, .step, .stp, .brep, .iges, .igs) or a closed surface (.stl, .obj, and\n"
-    ".msh, .vtk, .vtu) into tetrahedra with the gmsh program, and checks the result. OUT is a\n"
-    ".msh, .vtk or .vtu file.\n"
+    "Turns geometry (.geo, .step, .stp, .brep, .iges, .igs) or a closed surface (.stl, .obj, .ply,\n"
+    ".dae, and .msh, .vtk, .vtu) into tetrahedra with the gmsh program, and checks the result. OUT\n"
+    "is a .msh, .vtk or .vtu file.\n"
     "\n"
     "  -o OUT            where to write\n"
-    "  --size H          largest length of an element's edge, about, in the file's unit; finer sizes\n"
-    "                    that a .geo file asks for stay\n"
-    "  --keep-surface    keeps the triangles of a surface as the boundary; H holds inside\n"
+    "  --size H          approximate largest edge of an element, in the file's unit; finer sizes\n"
+    "                  set in a .geo file are kept. The result lists the edges; a mesh much finer\n"
+    "                  or coarser than H comes with the reason\n"
+    "  --tolerance T     how far the new triangles of a surface may be from the old ones, in the\n"
+    "                  file's unit; the surface is meshed more finely than H where it takes that.\n"
+    "                  Without it the volume is preserved within 1 %, and the distance is reported\n"
+    "  --keep-surface    keeps the triangles of a surface as the boundary; H applies inside\n"
     "  --order 1|2       linear (default) or quadratic tetrahedra\n"
     "  --timeout S       seconds until gmsh is stopped (default 600)\n"
     "\n"
     "A surface may have several closed parts: those inside others become cavities. Groups of the\n"
-    "result: \"body\", \"outer\", \"cavity_1\", ...; a .geo file's own groups stay. Where a surface is\n"
-    "curved, it is meshed finer than H if that is needed to hold its volume within 1 %.\n"
+    "result: \"body\", \"outer\", \"cavity_1\", ...; a .geo file's own groups are kept.\n"
     "\n"
     "  tendril mesh finger.step -o finger.msh --size 3\n"
+    "  tendril mesh scan.ply -o scan.msh --size 5 --tolerance 0.2\n"
     "  tendril mesh scan.stl -o scan.msh --size 5 --keep-surface\n";
 
 typedef struct meshJob
 {
     const char *input, *output;
     double size;
+    double tolerance; // of the distance between the new surface and the old one; 0: not given
     long order;
-    bool is_surface, keep_surface;
+    bool is_surface, keep_surface, own_sizes;
     tdMeshFormat format;
 
     gmshWork work;
@@ -64,6 +71,7 @@ typedef struct meshJob
     double expected;     // volume the body must have; 0 when unknown
     bool remeshed;       // the boundary has new triangles
     double surface_size; // of these
+    double distance;     // of these from the triangles of the input
     tdMesh body;
     tdMeshReport report;
 } meshJob;
@@ -134,8 +142,7 @@ static tdStatus has_own_sizes(const char *path, bool *own, tdError *error)
 
 static tdStatus mesh_geometry(meshJob *job, tdError *error)
 {
-    bool own_sizes = false;
-    TD_TRY(has_own_sizes(job->input, &own_sizes, error));
+    TD_TRY(has_own_sizes(job->input, &job->own_sizes, error));
     // A second file is merged after the first, so it has the last word on sizes. What a geometry
     // does not put into physical groups is not saved: a geometry without physical volumes gets one.
     tdText script = {0};
@@ -149,7 +156,7 @@ static tdStatus mesh_geometry(meshJob *job, tdError *error)
                    "EndIf\n",
                    job->size, job->order == 2);
     // Without a size at its points, gmsh would not go above a tenth of the geometry's diagonal.
-    if (!own_sizes)
+    if (!job->own_sizes)
         td_text_format(&script, "MeshSize{PointsOf{Volume{:};}} = %.17g;\n", job->size);
     char path[PATH_MAX], input[PATH_MAX];
     tdStatus status = gmsh_write(&job->work, "size.geo", &script, error);
@@ -221,7 +228,8 @@ static tdStatus read_surface(meshJob *job, tdError *error)
     return TD_OK;
 }
 
-// One attempt to give the surface new triangles of a size; *miss = relative error of the volume.
+// One attempt to give the surface new triangles of a size; *miss: by how much the error of the volume, or the distance
+// from the old triangles, exceeds what it may be.
 static tdStatus remesh_once(meshJob *job, double size, tdMesh *surface, meshShells *shells, double *miss,
                             tdError *error)
 {
@@ -249,32 +257,44 @@ static tdStatus remesh_once(meshJob *job, double size, tdMesh *surface, meshShel
         return td_fail(error, TD_ERROR_NUMERIC,
                        "the new surface has %d parts, %d of them cavities, instead of %d and %d", shells->n,
                        shells->cavities, job->shells.n, job->shells.cavities);
-    *miss = fabs(shells->volume / job->expected - 1);
+    TD_TRY(td_surface_distance(surface->x, surface->cells[TD_CELL_TRI].count, surface->cells[TD_CELL_TRI].nodes,
+                               job->surface.x, job->surface.cells[TD_CELL_TRI].count,
+                               job->surface.cells[TD_CELL_TRI].nodes, &job->distance, error));
+    *miss = fabs(shells->volume / job->expected - 1) / SURFACE_TOLERANCE;
+    if (job->tolerance > 0)
+        *miss = fmax(*miss, job->distance / job->tolerance);
     return TD_OK;
 }
 
-// New triangles, finer than asked where the volume needs it: its error goes with the square of the size.
+// New triangles, finer than asked where the volume or the tolerance needs it: errors go with the square of the size, on
+// edges that the new triangles cut off with the size itself.
 static tdStatus remesh(meshJob *job, tdMesh *surface, meshShells *shells, tdError *error)
 {
     for (int i = 0; i < job->shells.n; i++)
         if (job->shells.shell[i].n_tris <= 4) // gmsh 4.8 divides it without end
             return td_fail(error, TD_ERROR_NUMERIC, "a part of four triangles is too coarse to be divided by gmsh");
     double size = job->size, miss = 0;
-    for (int attempt = 0; attempt < REMESH_ATTEMPTS; attempt++)
+    for (int attempt = 1;; attempt++)
     {
         TD_TRY(remesh_once(job, size, surface, shells, &miss, error));
-        if (miss <= SURFACE_TOLERANCE)
-        {
-            job->surface_size = size;
-            if (size < job->size)
-                say("the surface has elements of %.3g, not %.3g, to hold its volume within 1 %%", size, job->size);
-            return TD_OK;
-        }
+        if (miss <= 1)
+            break;
+        double off = 100 * fabs(shells->volume / job->expected - 1);
+        double next = size * fmax(0.3, 0.9 * (attempt < 3 ? 1 / sqrt(miss) : 1 / miss));
         td_mesh_free(surface);
         free_shells(shells);
-        size *= fmax(0.3, 0.9 * sqrt(SURFACE_TOLERANCE / miss));
+        if (attempt == REMESH_ATTEMPTS || next < FINEST_SURFACE * job->size)
+            return td_fail(error, TD_ERROR_NUMERIC,
+                           "new triangles of size %.3g are up to %.3g away from the old ones and change the volume by "
+                           "%.2g %%",
+                           size, job->distance, off);
+        size = next;
     }
-    return td_fail(error, TD_ERROR_NUMERIC, "the volume of the new surface is off by %.2g %%", 100 * miss);
+    job->surface_size = size;
+    if (size < job->size)
+        say("the surface has elements of %.3g, not %.3g, to preserve its volume within 1 %%%s", size, job->size,
+            job->tolerance > 0 ? " and its shape within --tolerance" : "");
+    return TD_OK;
 }
 
 // Inside a new surface the elements keep its size, which makes the best of them; inside a kept one, which
@@ -339,6 +359,24 @@ static tdStatus mesh_surface(meshJob *job, tdError *error)
 
 // ---------------------------------------------------------------- the result
 
+// --size is met, or the reason is said.
+static void explain_size(const meshJob *job)
+{
+    const tdMeshReport *r = &job->report;
+    bool kept = job->is_surface && !job->remeshed;
+    if (r->edge_mean < 0.5 * job->size)
+        say("the mean edge is %.3g, less than half of --size %g, because %s", r->edge_mean, job->size,
+            kept ? "the triangles of the surface are finer and are kept"
+            : job->is_surface && job->surface_size < 0.8 * job->size
+                ? "the surface has to be finer, and the inside follows it"
+            : job->own_sizes ? "the script sets finer sizes itself, which are kept"
+                             : "parts of the shape are thinner than that");
+    if (r->edge_max > 2 * job->size)
+        say("the longest edge is %.3g, more than twice --size %g, because %s", r->edge_max, job->size,
+            kept ? "the triangles of the surface are coarser and are kept; subdivide them, or leave --keep-surface out"
+                 : "gmsh did not divide an element that spans flat parts of the boundary");
+}
+
 static tdStatus check_body(meshJob *job, tdError *error)
 {
     tdMeshReport *r = &job->report;
@@ -380,12 +418,17 @@ static void print_result(const meshJob *job)
                       : r->count[TD_CELL_HEX] > 0 ? TD_CELL_HEX
                                                   : TD_CELL_TET;
     const tdQuality *q = &r->quality[type];
+    explain_size(job);
     if (!cli_json())
     {
         printf("%s: %lld nodes, %lld tetrahedra", job->output, (long long)r->n_nodes, (long long)tets);
         if (r->count[TD_CELL_HEX] > 0)
             printf(", %lld hexahedra", (long long)r->count[TD_CELL_HEX]);
-        printf(", volume %.6g, quality least %.3f, mean %.3f\n", r->volume, q->min, q->mean);
+        printf(", edges %.3g on average, %.3g at most, volume %.6g, quality at least %.3f, mean %.3f", r->edge_mean,
+               r->edge_max, r->volume, q->min, q->mean);
+        if (job->remeshed)
+            printf(", surface within %.2g of the file's", job->distance);
+        printf("\n");
         return;
     }
     tdJson json = {0};
@@ -406,6 +449,9 @@ static void print_result(const meshJob *job)
     td_json_number(&json, "quality_mean", q->mean);
     td_json_string(&json, "surface", !job->is_surface ? "geometry" : job->remeshed ? "remeshed" : "kept");
     td_json_number(&json, "surface_size", job->remeshed ? job->surface_size : NAN);
+    td_json_number(&json, "surface_distance", job->remeshed ? job->distance : job->is_surface ? 0 : NAN);
+    td_json_number(&json, "edge_mean", r->edge_mean);
+    td_json_number(&json, "edge_max", r->edge_max);
     td_json_integer(&json, "gmsh_runs", job->work.runs);
     td_json_close(&json, '}');
     cli_print_json(&json);
@@ -443,14 +489,14 @@ static bool one_of(const char *extension, const char *const *list)
 static int check_files(meshJob *job)
 {
     static const char *const geometry[] = {".geo", ".step", ".stp", ".brep", ".iges", ".igs", NULL};
-    static const char *const surfaces[] = {".stl", ".obj", ".msh", ".vtk", ".vtu", NULL};
+    static const char *const surfaces[] = {".stl", ".obj", ".ply", ".dae", ".msh", ".vtk", ".vtu", NULL};
     char in[16], out[16], folder[PATH_MAX];
     td_path_extension(in, sizeof in, job->input);
     td_path_extension(out, sizeof out, job->output);
     job->is_surface = one_of(in, surfaces);
     if (!job->is_surface && !one_of(in, geometry))
-        return cli_usage("%s: cannot mesh '%s' files; give .geo, .step, .stp, .brep, .iges, .stl or .obj", job->input,
-                         in);
+        return cli_usage("%s: cannot mesh '%s' files; give .geo, .step, .stp, .brep, .iges, .stl, .obj, .ply or .dae",
+                         job->input, in);
     job->format = strcmp(out, ".msh") == 0   ? TD_MESH_MSH41
                   : strcmp(out, ".vtk") == 0 ? TD_MESH_VTK
                   : strcmp(out, ".vtu") == 0 ? TD_MESH_VTU
@@ -458,7 +504,10 @@ static int check_files(meshJob *job)
     if (job->format == TD_MESH_UNKNOWN)
         return cli_usage("-o %s: tetrahedra are written to .msh, .vtk or .vtu files", job->output);
     if (job->keep_surface && !job->is_surface)
-        return cli_usage("--keep-surface is for surfaces (.stl, .obj); %s is geometry", job->input);
+        return cli_usage("--keep-surface is for surfaces (.stl, .obj, ...); %s is geometry", job->input);
+    if (job->tolerance > 0 && (!job->is_surface || job->keep_surface))
+        return cli_usage("--tolerance is for surfaces whose triangles are made anew; %s",
+                         job->keep_surface ? "leave --keep-surface out" : "geometry is meshed exactly");
     tdError error = {0};
     td_path_folder(folder, sizeof folder, job->output);
     if (access(job->input, R_OK) != 0)
@@ -490,11 +539,11 @@ static int run_job(meshJob *job, double timeout)
 
 int cmd_mesh(int argc, char **argv)
 {
-    const char *input = NULL, *output = NULL, *size = NULL, *order = "1", *timeout = "600";
+    const char *input = NULL, *output = NULL, *size = NULL, *order = "1", *timeout = "600", *tolerance = NULL;
     bool keep = false;
     const cliOption options[] = {
         {"-o", &output, NULL},         {"--size", &size, NULL},         {"--order", &order, NULL},
-        {"--timeout", &timeout, NULL}, {"--keep-surface", NULL, &keep},
+        {"--timeout", &timeout, NULL}, {"--keep-surface", NULL, &keep}, {"--tolerance", &tolerance, NULL},
     };
     int code = cli_parse(argc, argv, help, options, sizeof options / sizeof options[0], &input, 1, 1);
     if (code >= 0)
@@ -507,8 +556,11 @@ int cmd_mesh(int argc, char **argv)
     *job = (meshJob){.input = input, .output = output, .keep_surface = keep, .order = 1};
     double seconds = 0;
     if (!cli_number("--size", size, &job->size) || !cli_integer("--order", order, 1, &job->order) ||
-        !cli_number("--timeout", timeout, &seconds))
+        !cli_number("--timeout", timeout, &seconds) ||
+        (tolerance != NULL && !cli_number("--tolerance", tolerance, &job->tolerance)))
         code = TD_ERROR_USAGE;
+    else if (tolerance != NULL && !(job->tolerance > 0))
+        code = cli_usage("--tolerance must be positive, not %s", tolerance);
     else if (!(job->size > 0))
         code = cli_usage("--size must be positive, not %s", size);
     else if (job->order > 2)

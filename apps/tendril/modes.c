@@ -18,16 +18,16 @@ static const char help[] =
     "\n"
     "Vibration modes of a soft body at rest with its supports: frequencies, and shapes as pictures. Rigid motions of "
     "a\n"
-    "body that is free are put aside. Derivatives say how a mode bends when another is there; a reduced model needs "
-    "them\n"
-    "for large motions.\n"
+    "free body are left out. Derivatives describe how a mode changes shape when another is excited; a reduced model "
+    "needs\n"
+    "them for large motions.\n"
     "\n"
     "  --body NAME      which body (default: the first)\n"
     "  --modes N        how many (default 10)\n"
     "  --derivatives N  of all pairs of the first N modes (default 0)\n"
     "  --basis R        singular values of a basis of R columns from modes and derivatives, and, where all elements "
     "have\n"
-    "                   the law stvk, what its polynomials take\n"
+    "                   the law stvk, the size of its polynomials\n"
     "  --out DIR        writes frequencies.csv, modes.png and derivatives.png there\n" OUT_HELP("          ") //
     "  --deform F       largest displacement in pictures, as part of the body's size (default 0.2)\n"
     "  --threads N      default: all cores\n" CLI_SCENE_HELP "\n"
@@ -318,7 +318,7 @@ int cmd_modes(int argc, char **argv)
     if (n > 10000 || n_derivatives > n)
         return cli_usage("--modes is at most 10000, and --derivatives at most as many");
     if (columns > n + n_derivatives * (n_derivatives + 1) / 2)
-        return cli_usage("--basis %ld asks for more columns than there are modes and derivatives", columns);
+        return cli_usage("--basis %ld requests more columns than there are modes and derivatives", columns);
     task.wanted.modes = (int)n;
     task.wanted.derivatives = (int)n_derivatives;
     task.basis = (int)columns;

@@ -133,13 +133,13 @@ int cmd_new(int argc, char **argv)
     snprintf(name, sizeof name, "templates/%s", kind);
     if (!cli_shipped(name, from, sizeof from))
     {
-        td_fail(&error, TD_ERROR_IO, "the folder %s, which comes with the program, is not there; install it again",
+        td_fail(&error, TD_ERROR_IO, "the folder %s, which is shipped with the program, is missing; install it again",
                 name);
         return cli_fail(&error);
     }
     if (is_taken(folder))
     {
-        td_fail_at(&error, TD_ERROR_INPUT, folder, 0, NULL, "is there already and not empty; give a new folder");
+        td_fail_at(&error, TD_ERROR_INPUT, folder, 0, NULL, "already exists and is not empty; give a new folder");
         return cli_fail(&error);
     }
     Files files = {0};

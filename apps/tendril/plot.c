@@ -18,17 +18,18 @@
 static const char help[] =
     "usage: tendril plot RUN [RUN ...] [--column NAME ...] [-o FILE.png|FILE.svg] [options]\n\n"
     "Draws columns of the tables that a run has written, over time. RUN is a folder of 'run', 'control', 'haptic' or\n"
-    "'sweep', or a table (.csv). Columns of the same unit share a plot. Without --column it lists the columns there "
-    "are.\n"
-    "Of several runs it draws each column of all, and reports how far each is from the first: the largest and the\n"
-    "root-mean-square difference, where times of both overlap.\n\n"
+    "'sweep', or a table (.csv). Columns of the same unit share a plot. Without --column it lists the available "
+    "columns.\n"
+    "For several runs it draws each column of all runs, and reports the differences of each from the first: the "
+    "largest\n"
+    "and the root-mean-square difference where their times overlap.\n\n"
     "  --column NAME  a column without its unit, e.g. tip_z; or the part before a '_' or '.', e.g. tip, for all of "
     "them\n"
-    "                 (again for others)\n"
-    "  --x NAME       over this column, not over time; of the table of a sweep: over what was varied first\n"
+    "                 (may be repeated)\n"
+    "  --x NAME       over this column instead of time; for the table of a sweep, the default is the first varied key\n"
     "  -o FILE        where to draw, .png or .svg; without it only differences are reported\n"
-    "  --names A,B    what runs are called in the legend (default: their folders)\n"
-    "  --points       marks, no lines\n"
+    "  --names A,B    names of the runs in the legend (default: their folders)\n"
+    "  --points       draw markers instead of lines\n"
     "  --json         print one JSON object: columns, or differences with largest, rms, scale\n\n"
     "Exit codes: 0 done, 2 usage, 3 bad input, 5 out of memory, 6 a file could not be written.\n\n"
     "example: tendril plot out/full out/reduced --column tip -o tip.png\n";
@@ -400,7 +401,8 @@ static int plot(Plotted *p)
     if (arguments->columns.n == 0)
     {
         if (arguments->out != NULL || p->n_runs > 1)
-            return cli_usage("which columns? --column NAME says so; 'tendril plot %s' lists them", arguments->runs[0]);
+            return cli_usage("no column is given: --column NAME selects one; 'tendril plot %s' lists them",
+                             arguments->runs[0]);
         list_columns(p);
         return 0;
     }
@@ -446,7 +448,7 @@ int cmd_plot(int argc, char **argv)
     while (p->n_runs < MOST_RUNS && arguments.runs[p->n_runs] != NULL)
         p->n_runs++;
     if (arguments.columns.n > 0 && arguments.out == NULL && p->n_runs == 1)
-        code = cli_usage("where to? -o FILE.png or FILE.svg says so");
+        code = cli_usage("the output is missing: give -o FILE.png or FILE.svg");
     else
         code = plot(p);
     for (int r = 0; r < p->n_runs; r++)

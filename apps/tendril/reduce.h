@@ -7,10 +7,13 @@
 typedef struct reduceProgress
 {
     tdReducePhase phase;
-    double begin;  ///< of the phase
-    int64_t first; ///< done when it began: of an earlier run
-    double shown;  ///< when
-    int tenth;     ///< last that was shown without a terminal
+    double begin; ///< of the phase
+    int64_t done; ///< last that was told,
+    double when;  ///< and when
+    double pace;  ///< [s] for one, smoothed; 0: not known
+    double left;  ///< [s] of the phase, when it was last told, smoothed; 0: not known
+    double shown; ///< when
+    int tenth;    ///< last that was shown without a terminal
 } reduceProgress;
 
 /// For tdReduceTask.progress, with a reduceProgress as `user`. False after an interruption.

@@ -4,8 +4,7 @@
 
 #include "base/memory.h"
 #include "base/timer.h"
-#include "render/render.h"
-#include "study/show.h"
+#include "render_draw.h"
 #include "subject_load.h"
 
 #include <inttypes.h>
@@ -17,29 +16,31 @@
 static const char help[] =
     "usage: tendril render FILE... -o picture.png [options]\n"
     "\n"
-    "Draws a scene (.yaml), the folder of a run, a result (.vtu) or any mesh file as a PNG picture. Of scenes and\n"
+    "Draws a scene (.yaml), the folder of a run, a result (.vtu) or any mesh file as a PNG picture. For scenes and\n"
     "runs, cables (dashed where slack), cavities, effectors (balls), their targets (crosses) and contact forces\n"
-    "(arrows, after a step) are drawn too. Links have the colours of their robot, planes are squares of a floor.\n"
-    "Several files are superposed: the first as usual, the others translucent in colours of their own, named in a "
-    "key.\n"
+    "(arrows, after a step) are drawn too. Links have the colours of their robot; planes are drawn as a square floor.\n"
+    "Several files are superposed: the first as usual, the others translucent in their own colours, named in a "
+    "legend.\n"
     "\n"
     "  -o FILE              the picture to write\n"
+    "  --movie N            a moving picture of N frames of a run, as animated PNG; browsers play it\n"
+    "  --seconds S          how long it plays (default: as long as the run took)\n"
     "  --width N --height N size in pixels (1200 x 800)\n"
     "  --supersample N      samples along a pixel's side, 1 to 4 (3)\n"
     "  --title TEXT\n"
     "  --background NAME    light (default), white, dark\n"
     "\n"
     "what is drawn\n"
-    "  --step N             the shape after step N: a scene is simulated (default: at rest), of a folder that\n"
-    "                       frame is read (default: the last)\n"
+    "  --step N             the shape after step N: a scene is simulated (default: at rest); from a folder that\n"
+    "                      frame is read (default: the last)\n"
     "  --time T             the same by time in seconds: the nearest step or frame\n"
     "  --rom FILE           simulate scenes with the reduced model of a body, made by 'tendril reduce'\n"
     "  --rom-whole          with it: integrate over all elements, not over the reduced domain\n" CLI_SCENE_HELP
-    "  --names A,B,...      names of superposed files in the key\n"
+    "  --names A,B,...      names of superposed files in the legend\n"
     "  --opacity F          of the bodies, 0 to 1; default: 1, less where it would hide cables or cavities\n"
     "  --supports           mark the held nodes of a scene\n"
     "  --probes             mark the probes of a scene or a run\n"
-    "  --domain             show the elements that stand for all in a reduced model (--rom)\n"
+    "  --domain             show the elements that represent all others in a reduced model (--rom)\n"
     "  --no-marks           no cables, cavities, effectors, targets and contact forces\n"
     "  --field NAME         colour by a point or cell array of a .vtu file, or by the tension of cables\n"
     "  --component C        x, y, z or magnitude (default) of a vector\n"
@@ -49,8 +50,8 @@ static const char help[] =
     "  --unit TEXT          SI unit of the field, if it is not one of Tendril's own\n"
     "  --edges              draw the mesh's edges\n"
     "  --features           draw sharp edges and the outline\n"
-    "  --deform SCALE       displacement drawn SCALE times (.vtu with \"displacement\")\n"
-    "  --ghost              the rest shape beside the deformed one, translucent\n"
+    "  --deform SCALE       scale the displacement by SCALE (.vtu with \"displacement\")\n"
+    "  --ghost              also draw the rest shape, translucent\n"
     "\n"
     "where from\n"
     "  --azimuth DEG        about the up axis (-60)\n"
@@ -61,28 +62,12 @@ static const char help[] =
     "  --scale-bar          a bar of known length\n"
     "  --no-axes --no-legend --no-shadow\n"
     "\n"
-    "  --json               what was drawn, as one JSON object\n"
+    "  --json               print one JSON object: what was drawn\n"
     "\n"
     "example: tendril render out/beam/beam_000100.vtu -o beam.png --field von_mises --ghost --edges\n"
     "         tendril render robot.yaml --rom robot.h5 --time 2.5 -o robot.png --ghost --probes\n"
-    "         tendril render out/fine out/coarse -o both.png --names fine,coarse\n";
-
-typedef struct Options
-{
-    const char *inputs[TD_SHOW_FILES], *names, *step, *time, *opacity, *output, *width, *height, *supersample, *title,
-        *background;
-    const char *field, *component, *range, *colormap, *unit, *deform;
-    const char *azimuth, *elevation, *zoom, *up;
-    bool supports, probes, domain, no_marks, flat, edges, features, ghost, parallel, scale_bar, no_axes, no_legend,
-        no_shadow;
-} Options;
-
-// Options that are numbers.
-typedef struct Numbers
-{
-    long step;
-    double time, deform, opacity;
-} Numbers;
+    "         tendril render out/fine out/coarse -o both.png --names fine,coarse\n"
+    "         tendril render out/beam -o swing.png --movie 40 --width 480 --height 360\n";
 
 // Tendril's own arrays: how they read in a legend, and their SI units.
 static bool known_field(const char *field, const char **label, const char **unit)
@@ -144,7 +129,7 @@ static bool parse_range(const char *text, double range[2])
     return false;
 }
 
-static bool parse_size(const Options *o, tdRenderSettings *s)
+static bool parse_size(const RenderOptions *o, tdRenderSettings *s)
 {
     long width = s->width, height = s->height, samples = s->supersample;
     if ((o->width != NULL && !cli_integer("--width", o->width, 16, &width)) ||
@@ -157,7 +142,7 @@ static bool parse_size(const Options *o, tdRenderSettings *s)
     return true;
 }
 
-static bool parse_view(const Options *o, tdView *v)
+static bool parse_view(const RenderOptions *o, tdView *v)
 {
     static const char *const axes[] = {"x", "y", "z"};
     if ((o->azimuth != NULL && !cli_number("--azimuth", o->azimuth, &v->azimuth)) ||
@@ -171,7 +156,7 @@ static bool parse_view(const Options *o, tdView *v)
     return v->up >= 0;
 }
 
-static bool parse_look(const Options *o, tdRenderSettings *s, int *component)
+static bool parse_look(const RenderOptions *o, tdRenderSettings *s, int *component)
 {
     static const char *const backgrounds[] = {"light", "white", "dark"};
     static const char *const components[] = {"x", "y", "z", "magnitude"};
@@ -191,7 +176,7 @@ static bool parse_look(const Options *o, tdRenderSettings *s, int *component)
 
 // What the user left open: signed values get white at zero and as much on either side; positive
 // ones that come near zero start there.
-static void choose_colours(const double found[2], const Options *o, tdRenderSettings *s)
+void render_colours(const double found[2], const RenderOptions *o, tdRenderSettings *s)
 {
     const double *r = found;
     if (o->range != NULL || isnan(r[0]) || r[0] == r[1])
@@ -206,7 +191,7 @@ static void choose_colours(const double found[2], const Options *o, tdRenderSett
     s->range[0] = -s->range[1];
 }
 
-static void name_field(const Options *o, char *text, size_t size, tdRenderSettings *s)
+static void name_field(const RenderOptions *o, char *text, size_t size, tdRenderSettings *s)
 {
     bool vector = o->component != NULL && strcmp(o->component, "magnitude") != 0;
     const char *label = o->field, *unit = NULL;
@@ -218,25 +203,14 @@ static void name_field(const Options *o, char *text, size_t size, tdRenderSettin
 
 // ---------------------------------------------------------------- drawing
 
-/// A stage for several files, and the field that colours it.
-typedef struct Drawing
+tdStatus render_draw(const tdShow *stage, const RenderOptions *o, tdRenderSettings *s, tdImage *image, tdError *error)
 {
-    tdShow stage;
-    double range[2]; ///< of the field that was found, NAN: none
-} Drawing;
-
-static tdStatus draw(const tdShow *stage, const Options *o, tdRenderSettings *s, tdError *error)
-{
-    tdImage image;
     s->n_keys = o->no_legend ? 0 : stage->n_keys;
     s->keys = stage->keys;
     tdStatus status = td_tasks_create(0, &s->tasks, error);
     if (status == TD_OK)
-        status = td_render(s, stage->n, stage->meshes, &image, error);
+        status = td_render(s, stage->n, stage->meshes, image, error);
     td_tasks_free(s->tasks);
-    TD_TRY(status);
-    status = td_image_write_png(&image, o->output, error);
-    td_image_free(&image);
     return status;
 }
 
@@ -270,13 +244,16 @@ static void json_counts(tdJson *json, const tdShow *stage)
         td_json_integer(json, names[k], count[k]);
 }
 
-static void report(const Drawing *drawing, const Options *o, const tdRenderSettings *s, double seconds)
+static void report(const RenderDrawing *drawing, const RenderOptions *o, const tdRenderSettings *s, long frames,
+                   double seconds)
 {
     const tdShow *stage = &drawing->stage;
     const tdSubject *first = &stage->subjects[0];
     if (!cli_json())
     {
-        if (!cli_quiet() && first->step >= 0)
+        if (!cli_quiet() && frames > 0)
+            printf("%s: %d x %d pixels, %ld frames\n", o->output, s->width, s->height, frames);
+        else if (!cli_quiet() && first->step >= 0)
             printf("%s: %d x %d pixels, step %" PRId64 ", %g s\n", o->output, s->width, s->height, first->step,
                    first->time);
         else if (!cli_quiet())
@@ -288,6 +265,8 @@ static void report(const Drawing *drawing, const Options *o, const tdRenderSetti
     td_json_string(&json, "picture", o->output);
     td_json_integer(&json, "width", s->width);
     td_json_integer(&json, "height", s->height);
+    if (frames > 0)
+        td_json_integer(&json, "frames", frames);
     json_counts(&json, stage);
     if (first->step >= 0)
     {
@@ -308,7 +287,7 @@ static void report(const Drawing *drawing, const Options *o, const tdRenderSetti
 // ---------------------------------------------------------------- the command
 
 // Names in the key: as given, or those of the files; false after saying what is wrong.
-static bool name_files(tdShow *stage, const Options *o)
+static bool name_files(tdShow *stage, const RenderOptions *o)
 {
     const char *next = o->names;
     for (int i = 0; i < stage->n_files; i++)
@@ -334,7 +313,7 @@ static bool name_files(tdShow *stage, const Options *o)
     return true;
 }
 
-static void widen(double range[2], const double more[2])
+void render_widen(double range[2], const double more[2])
 {
     range[0] = isnan(range[0]) || more[0] < range[0] ? more[0] : range[0];
     range[1] = isnan(range[1]) || more[1] > range[1] ? more[1] : range[1];
@@ -344,11 +323,11 @@ static void widen_by(const tdMarkMesh *cables, double range[2])
 {
     double r[2];
     if (cables->n_nodes > 0 && td_field_range(cables->n_nodes, cables->value, r))
-        widen(range, r);
+        render_widen(range, r);
 }
 
 // The field colours the first file alone, tension the cables of all.
-static tdStatus take_field(Drawing *drawing, const Options *o, int component, tdError *error)
+static tdStatus take_field(RenderDrawing *drawing, const RenderOptions *o, int component, tdError *error)
 {
     tdShow *stage = &drawing->stage;
     const tdSubject *first = &stage->subjects[0];
@@ -367,12 +346,13 @@ static tdStatus take_field(Drawing *drawing, const Options *o, int component, td
         double r[2];
         TD_TRY(td_picture_field(picture, first->path, o->field, component, o->component != NULL, o->flat, error));
         if (td_field_range(picture->by_tri ? picture->n_tris : picture->mesh.n_nodes, picture->values, r))
-            widen(drawing->range, r);
+            render_widen(drawing->range, r);
     }
     return TD_OK;
 }
 
-static tdStatus load(Drawing *drawing, const Options *o, int component, const Numbers *numbers, tdError *error)
+static tdStatus load(RenderDrawing *drawing, const RenderOptions *o, int component, const RenderNumbers *numbers,
+                     tdError *error)
 {
     tdShow *stage = &drawing->stage;
     // tdMarkMesh stand where things are, not where a larger displacement would draw them.
@@ -397,38 +377,53 @@ static tdStatus load(Drawing *drawing, const Options *o, int component, const Nu
     return TD_OK;
 }
 
-static int render(const Options *o, tdRenderSettings *s, int component, const Numbers *numbers)
+tdStatus render_compose(RenderDrawing *drawing, const RenderOptions *o, int component, const RenderNumbers *numbers,
+                        bool *named, tdError *error)
+{
+    const tdShowLook look = {o->opacity != NULL ? numbers->opacity : NAN, o->edges, o->features, o->ghost};
+    *drawing = (RenderDrawing){.range = {NAN, NAN}};
+    TD_TRY(load(drawing, o, component, numbers, error));
+    *named = name_files(&drawing->stage, o);
+    return *named ? td_show_set(&drawing->stage, &look, error) : TD_OK;
+}
+
+static tdStatus still(RenderDrawing *drawing, const RenderOptions *o, tdRenderSettings *s, int component,
+                      const RenderNumbers *numbers, bool *named, tdError *error)
+{
+    tdImage image = {0};
+    TD_TRY(render_compose(drawing, o, component, numbers, named, error));
+    if (!*named)
+        return TD_OK;
+    if (o->field != NULL)
+        render_colours(drawing->range, o, s);
+    TD_TRY(render_draw(&drawing->stage, o, s, &image, error));
+    tdStatus status = td_image_write_png(&image, o->output, error);
+    td_image_free(&image);
+    return status;
+}
+
+static int render(const RenderOptions *o, tdRenderSettings *s, int component, const RenderNumbers *numbers)
 {
     char label[160];
     double start = td_seconds();
     tdError error = {0};
-    Drawing *drawing = calloc(1, sizeof *drawing);
+    bool named = true;
+    RenderDrawing *drawing = calloc(1, sizeof *drawing);
     if (drawing == NULL)
         return td_fail_memory(&error, "the picture"), cli_fail(&error);
-    tdShow *stage = &drawing->stage;
-    const tdShowLook look = {o->opacity != NULL ? numbers->opacity : NAN, o->edges, o->features, o->ghost};
-    drawing->range[0] = drawing->range[1] = NAN;
-    tdStatus status = load(drawing, o, component, numbers, &error);
-    bool named = status != TD_OK || name_files(stage, o);
-    if (status == TD_OK && o->field != NULL)
-    {
-        choose_colours(drawing->range, o, s);
+    if (o->field != NULL)
         name_field(o, label, sizeof label, s);
-    }
+    tdStatus status = (numbers->movie > 0 ? render_movie : still)(drawing, o, s, component, numbers, &named, &error);
     if (status == TD_OK && named)
-        status = td_show_set(stage, &look, &error);
-    if (status == TD_OK && named)
-        status = draw(stage, o, s, &error);
-    if (status == TD_OK && named)
-        report(drawing, o, s, td_seconds() - start);
-    td_show_free(stage);
+        report(drawing, o, s, numbers->movie, td_seconds() - start);
+    td_show_free(&drawing->stage);
     free(drawing);
     s->legend_label = NULL; // it was on this function's stack
     return status != TD_OK ? cli_fail(&error) : named ? 0 : TD_ERROR_USAGE;
 }
 
 // A reduced model stands for a body of a scene.
-static bool some_scene(const Options *o)
+static bool some_scene(const RenderOptions *o)
 {
     for (int i = 0; i < TD_SHOW_FILES && o->inputs[i] != NULL; i++)
     {
@@ -440,15 +435,21 @@ static bool some_scene(const Options *o)
     return false;
 }
 
-static bool parse_numbers(const Options *o, Numbers *n)
+static bool parse_numbers(const RenderOptions *o, RenderNumbers *n)
 {
     if ((o->deform != NULL && !cli_number("--deform", o->deform, &n->deform)) ||
         (o->step != NULL && !cli_integer("--step", o->step, 0, &n->step)) ||
         (o->time != NULL && !cli_number("--time", o->time, &n->time)) ||
+        (o->movie != NULL && !cli_integer("--movie", o->movie, 2, &n->movie)) ||
+        (o->seconds != NULL && !cli_number("--seconds", o->seconds, &n->seconds)) ||
         (o->opacity != NULL && !cli_number("--opacity", o->opacity, &n->opacity)))
         return false;
     if (n->time < 0)
         return cli_usage("--time takes a time in seconds from 0 on, not '%s'", o->time), false;
+    if (n->movie > 10000)
+        return cli_usage("--movie takes 2 to 10000 frames, not '%s'", o->movie), false;
+    if (n->seconds <= 0)
+        return cli_usage("--seconds takes a time above 0, not '%s'", o->seconds), false;
     if (!(n->opacity > 0 && n->opacity <= 1))
         cli_usage("--opacity takes a number above 0 and up to 1, not '%s'", o->opacity);
     return n->opacity > 0 && n->opacity <= 1;
@@ -456,12 +457,14 @@ static bool parse_numbers(const Options *o, Numbers *n)
 
 int cmd_render(int argc, char **argv)
 {
-    Options o = {0};
+    RenderOptions o = {0};
     const cliOption options[] = {
         {"-o", &o.output, NULL},
         {"--width", &o.width, NULL},
         {"--height", &o.height, NULL},
         {"--supersample", &o.supersample, NULL},
+        {"--movie", &o.movie, NULL},
+        {"--seconds", &o.seconds, NULL},
         {"--title", &o.title, NULL},
         {"--background", &o.background, NULL},
         {"--field", &o.field, NULL},
@@ -505,13 +508,17 @@ int cmd_render(int argc, char **argv)
         return cli_usage("-o %s: pictures are written as PNG; give a name that ends in .png", o.output);
     if (o.field == NULL && (o.component != NULL || o.range != NULL || o.colormap != NULL || o.unit != NULL || o.flat))
         return cli_usage("--component, --range, --colormap, --unit and --flat say how to colour a field; give --field");
+    if (o.movie != NULL && (o.step != NULL || o.time != NULL))
+        return cli_usage("--movie shows the whole run; leave out --step and --time");
+    if (o.seconds != NULL && o.movie == NULL)
+        return cli_usage("--seconds says how long a moving picture plays; give --movie");
     if (o.step != NULL && o.time != NULL)
         return cli_usage("--step and --time exclude each other; give one");
     if (*cli_rom() != NULL && !some_scene(&o))
         return cli_usage("--rom is for scenes; give the scene (.yaml) that the reduced model belongs to");
     tdRenderSettings s = td_default_render();
     int component = -1;
-    Numbers numbers = {.step = -1, .time = NAN, .deform = 1, .opacity = 1};
+    RenderNumbers numbers = {.step = -1, .time = NAN, .deform = 1, .opacity = 1, .seconds = NAN};
     if (!parse_size(&o, &s) || !parse_view(&o, &s.view) || !parse_look(&o, &s, &component) ||
         !parse_numbers(&o, &numbers))
         return TD_ERROR_USAGE;

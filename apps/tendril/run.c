@@ -19,27 +19,29 @@
 
 static const char help[] =
     "usage: tendril run SCENE [options]\n\n"
-    "Simulates a scene and prints what came of it. Files are written only with --out or --checkpoint.\n\n"
-    "  --steps N          end at step N, counted from the scene's start (default: what the scene says)\n"
+    "Simulates a scene and prints a summary. Files are written only with --out or --checkpoint.\n\n"
+    "  --steps N          end at step N, counted from the scene's start (default: the scene's duration)\n"
     "  --time T           end at time T in seconds, likewise\n"
     "  --out DIR          write frames into this folder: VTU and run.pvd for ParaView, CSV tables, run.h5;\n"
-    "                     which of them and how often, the scene says under 'output'\n" OUT_HELP("            ") //
+    "                     the scene's 'output' selects which of them, and how often\n" OUT_HELP("            ") //
     "  --every N          a frame each N steps, instead of the scene's; 0 = only the last\n"
     "  --compress         compress VTU and HDF5 files\n"
-    "  --checkpoint FILE  write the state there at the end, and on the way as the scene says\n"
-    "  --resume FILE      go on from a checkpoint; the result is bit for bit that of one long run. With the\n"
+    "  --checkpoint FILE  write the state there at the end, and in between as the scene specifies\n"
+    "  --resume FILE      resume from a checkpoint; the result is bit for bit that of one long run. With the\n"
     "                     --out folder of the earlier run its frames are continued\n" CLI_ROM_HELP("        ") //
-    "  --batch FILE       many robots at once: rows of inputs from an HDF5 file, 'inputs' (robots, rows, inputs) in "
+    "  --batch FILE       simulate many robots at once: rows of inputs from an HDF5 file, 'inputs' (robots, rows, "
+    "inputs) in "
     "SI\n"
     "                     units with the attribute 'names', and 'parameters/NAME' (robots); results go to --out\n"
-    "                     FILE.h5. Killed or interrupted, the same command goes on (docs/python.md)\n"
+    "                     FILE.h5. If killed or interrupted, the same command resumes (docs/python.md)\n"
     "  --outputs NAMES    with it: what to write, e.g. 'probe:tip effort:north' (default: probes and actuators)\n"
-    "  --hold N           with it: steps that a row holds for (1)\n"
+    "  --hold N           with it: number of steps for which a row holds (1)\n"
     "  --threads N        worker threads (default: all cores); the result does not depend on it\n"
     "  --portable         use kernels without AVX2, for results that are the same on any machine\n"
     "  --json             print one JSON object instead of the table\n"
     "  --quiet            no progress\n\n"
-    "Ctrl-C ends after the step, or within seconds a long one is given up; with --out a checkpoint is left there.\n"
+    "Ctrl-C stops after the current step; a long step is abandoned within seconds. With --out, a checkpoint is left "
+    "there.\n"
     "Exit codes: 0 done, 2 usage, 3 bad input, 4 numerical failure (the last good state is kept and written), 5 out\n"
     "of memory, 6 a file could not be written, 130 interrupted.\n\n"
     "example: tendril run scenes/beam.yaml --out out/beam && paraview out/beam/run.pvd\n";
@@ -340,7 +342,7 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
     const tdTotals *totals = &result->totals;
     double steps = totals->steps > 0 ? (double)totals->steps : 1;
     sim_print(arguments->scene, model, state, result);
-    printf("Newton      %" PRId64 " iterations (%.2f a step), %" PRId64 " shortened\n", totals->newton_iterations,
+    printf("Newton      %" PRId64 " iterations (%.2f per step), %" PRId64 " shortened\n", totals->newton_iterations,
            (double)totals->newton_iterations / steps, totals->line_search_steps);
     if (totals->load_steps > 0)
         printf("load        %" PRId64 " increments, %" PRId64 " cut\n", totals->load_steps, totals->load_cuts);
@@ -348,16 +350,15 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
            totals->factorizations);
     printf("residual    %.2e at most\n", totals->residual);
     if (totals->load_steps == 0)
-        printf(
-            "energy      %.3g J of work done on the bodies, %.3g J dissipated; at most %.2g %% of a body's energy came "
-            "from nothing\n",
-            totals->work, totals->dissipated, 100 * totals->energy_gain);
+        printf("energy      %.3g J of work done on the bodies, %.3g J dissipated; spurious energy at most %.2g %% of a "
+               "body's\n",
+               totals->work, totals->dissipated, 100 * totals->energy_gain);
     if (totals->retries > 0)
-        printf("retries     %" PRId64 " attempts at a step were taken back, because one linearization was not enough\n",
+        printf("retries     %" PRId64 " steps were repeated, because one linearization was not accurate enough\n",
                totals->retries);
     if (totals->contact_iterations > 0 || totals->constraints > 0)
-        printf("contact     %d of %d points bear a force at the end, %" PRId64
-               " iterations (%.2f a step), residual %.2e at most, bound reached in %" PRId64 " steps\n",
+        printf("contact     %d of %d points carry a force at the end, %" PRId64
+               " iterations (%.2f per step), residual %.2e at most, iteration limit reached in %" PRId64 " steps\n",
                totals->contacts_active, totals->contacts, totals->contact_iterations,
                (double)totals->contact_iterations / steps, totals->contact_residual, totals->contact_limits);
     if (totals->penetration > 0)
@@ -367,16 +368,15 @@ static void print_table(const runArguments *arguments, const tdModel *model, con
         printf("tunnelled   bodies may have passed through each other %" PRId64 " times; use a smaller time_step\n",
                totals->tunnelled);
     if (totals->attachment_error > 0)
-        printf("attachments off by %.2e of the scene's size at most\n", totals->attachment_error);
+        printf("attachments error at most %.2e of the scene's size\n", totals->attachment_error);
     act_print_totals(result);
     if (totals->rom_indicator > 0 || totals->rom_distance > 0 || totals->rom_local > 0)
-        printf("reduced     not to be trusted in %" PRId64 " steps; error about %.2g at most (indicator %.3g, distance "
-               "%.3g), forces of touch about %.2g\n",
+        printf("reduced     not to be trusted in %" PRId64
+               " steps; error about %.2g at most (indicator %.3g, distance %.3g), that of contact forces about %.2g\n",
                totals->rom_warnings, totals->rom_error, totals->rom_indicator, totals->rom_distance, totals->rom_local);
     if (totals->projected_elements > 0 || totals->inverted_elements > 0 || totals->extended_elements > 0)
-        printf("elements    %" PRId64
-               " tangents made positive, %d inverted and %d crushed beyond their law's range at the "
-               "end\n",
+        printf("elements    %" PRId64 " tangents projected to positive definite; at the end %d inverted and %d "
+               "compressed beyond their law's range\n",
                totals->projected_elements, totals->inverted_elements, totals->extended_elements);
     print_stages(totals);
     printf("memory      %.1f MiB at the peak\n", (double)sim_peak_memory() / (1024 * 1024));
@@ -466,7 +466,7 @@ static int simulate(const runArguments *arguments, const outFolder *folder, cons
         return cli_fail(&error);
     if (arguments->resume != NULL && td_state_steps(state) > options->until)
         return cli_usage("%s is at step %" PRId64 ", beyond step %" PRId64
-                         " where this run is to end; give a later end (--steps, --time, the scene's duration) or an "
+                         " where this run should end; give a later end (--steps, --time, the scene's duration) or an "
                          "earlier checkpoint",
                          arguments->resume, td_state_steps(state), options->until);
     if (arguments->resume != NULL && td_state_steps(state) == options->until && !cli_quiet())
@@ -489,7 +489,7 @@ static int start_batch(const runArguments *arguments, tdSettings *settings)
     const runBatch batch = {arguments->scene, arguments->batch, arguments->out, arguments->outputs, arguments->hold};
     if (arguments->steps != NULL || arguments->time != NULL || arguments->every != NULL ||
         arguments->checkpoint != NULL || arguments->resume != NULL || arguments->compress)
-        return cli_usage("--batch goes on for as many rows as its file has, and writes one file: --steps, --time, "
+        return cli_usage("--batch runs for as many rows as its file has, and writes one file: --steps, --time, "
                          "--every, --compress, --checkpoint and --resume are for one robot");
     int code = sim_check_common(arguments->threads, NULL, settings);
     settings->portable = arguments->portable;

@@ -48,7 +48,7 @@ static void print(const runBatch *arguments, const tdSweep *sweep)
     printf("robots      %" PRId64 ", %" PRId64 " of them stopped\n", sweep->robots, sweep->failed);
     printf("rows        %" PRId64 "\n", sweep->rows);
     printf("steps       %" PRId64 " of all robots\n", sweep->steps);
-    printf("wall time   %.3g s%s\n", sweep->seconds, sweep->resumed ? ", went on with what an earlier run did" : "");
+    printf("wall time   %.3g s%s\n", sweep->seconds, sweep->resumed ? ", resumed from an earlier run" : "");
     printf("out         %s\n", arguments->out);
 }
 
@@ -60,11 +60,11 @@ int run_batch(const runBatch *arguments, const tdSettings *settings)
     long hold = 1;
     size_t length = arguments->out != NULL ? strlen(arguments->out) : 0;
     if (length < 4 || strcmp(arguments->out + length - 3, ".h5") != 0)
-        return cli_usage("where to? with --batch, --out takes the name of a file that ends in .h5");
+        return cli_usage("the output is missing: with --batch, --out takes the name of a file that ends in .h5");
     if (arguments->hold != NULL && !cli_integer("--hold", arguments->hold, 1, &hold))
         return TD_ERROR_USAGE;
     if (access(arguments->out, F_OK) == 0 && !*cli_force())
-        return cli_usage("%s is there already; --force writes over it", arguments->out);
+        return cli_usage("%s already exists; --force overwrites it", arguments->out);
     const char *names[256];
     char *text = strdup(arguments->outputs != NULL ? arguments->outputs : "");
     if (text == NULL)
@@ -87,7 +87,7 @@ int run_batch(const runBatch *arguments, const tdSettings *settings)
         return cli_fail(&error);
     print(arguments, &sweep);
     if (sweep.stopped)
-        fprintf(stderr, "tendril: interrupted; the same command goes on from there (%s.work)\n", arguments->out);
+        fprintf(stderr, "tendril: interrupted; the same command resumes from there (%s.work)\n", arguments->out);
     else if (sweep.failed > 0)
         fprintf(stderr, "warning: %" PRId64 " of %" PRId64 " robots stopped; 'status' in %s says which\n", sweep.failed,
                 sweep.robots, arguments->out);

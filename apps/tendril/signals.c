@@ -18,8 +18,8 @@ static long long milliseconds(void)
 static void on_limit(int number)
 {
     (void)number;
-    static const char words[] = "\ntendril: what is being computed cannot be interrupted in order; ended at once. The "
-                                "files that were finished are whole.\n";
+    static const char words[] =
+        "\ntendril: the computation could not be stopped cleanly and was terminated. Finished files are complete.\n";
     if (write(STDERR_FILENO, words, sizeof words - 1) < 0)
         _exit(130); // as well without words
     _exit(130);

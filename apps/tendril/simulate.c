@@ -150,8 +150,8 @@ static void warn_about_hole(const tdOutput *output, const tdState *state, const 
     int64_t last = td_output_last(output), here = td_state_steps(state);
     if (here / options->every > last / options->every)
         fprintf(stderr,
-                "tendril: warning: %s has frames up to step %" PRId64 " and the run goes on from step %" PRId64
-                ": those between are missing; resume from a checkpoint at or before step %" PRId64
+                "tendril: warning: %s has frames up to step %" PRId64 " and the run continues from step %" PRId64
+                ": those in between are missing; resume from a checkpoint at or before step %" PRId64
                 ", or into a new folder\n",
                 options->out, last, here, last);
 }
@@ -282,11 +282,10 @@ int sim_end(const tdState *state, const simResult *result)
         cli_fail(&result->error);
     }
     if (result->totals.inverted_elements > 0)
-        fprintf(
-            stderr,
-            "warning: %d elements are turned inside out at the end, so the result is not to be trusted; use a smaller "
-            "time_step, smaller loads or a finer mesh\n",
-            result->totals.inverted_elements);
+        fprintf(stderr,
+                "warning: %d elements are inverted at the end, so the result cannot be trusted; use a smaller "
+                "time_step, smaller loads or a finer mesh\n",
+                result->totals.inverted_elements);
     if (result->totals.doubtful_steps > 0)
     {
         fprintf(stderr, "warning: %" PRId64 " of %" PRId64 " steps are doubtful:", result->totals.doubtful_steps,
@@ -298,13 +297,13 @@ int sim_end(const tdState *state, const simResult *result)
                 fprintf(stderr, "%s%s", between, td_doubt_name((tdDoubt)bit));
                 between = ", ";
             }
-        fprintf(stderr, " (at most %.2g %% of a body's energy came from nothing)\n", 100 * result->totals.energy_gain);
+        fprintf(stderr, " (spurious energy: at most %.2g %% of a body's)\n", 100 * result->totals.energy_gain);
     }
     if (result->totals.rom_warnings > 0)
     {
         fprintf(stderr,
                 "warning: in %" PRId64 " of %" PRId64
-                " steps the reduced model left what it was trained for (indicator up to %.3g, distance up to %.3g",
+                " steps the reduced model left its training range (indicator up to %.3g, distance up to %.3g",
                 result->totals.rom_warnings, result->totals.steps, result->totals.rom_indicator,
                 result->totals.rom_distance);
         if (result->totals.rom_local > 0)

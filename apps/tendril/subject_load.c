@@ -66,58 +66,12 @@ static tdStatus load_scene(tdSubject *s, const tdSubjectSettings *settings, tdEr
 
 // ---------------------------------------------------------------- folders
 
-// Time of the entry whose line holds `at`; NAN: not written.
-static double entry_time(const char *list, const char *at)
-{
-    static const char start[] = "timestep=\"";
-    while (at > list && at[-1] != '\n')
-        at--;
-    size_t length = strcspn(at, "\n");
-    const char *found = memmem(at, length, start, sizeof start - 1);
-    return found == NULL ? NAN : strtod(found + sizeof start - 1, NULL);
-}
-
-// The file of the next entry of a list as td_pvd_add() writes it, and its step; false at the end.
-static bool next_entry(const char **at, char *name, size_t size, int64_t *step)
-{
-    static const struct
-    {
-        const char *text;
-        char c;
-    } escapes[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&quot;", '"'}};
-    while ((*at = strstr(*at, " file=\"")) != NULL)
-    {
-        const char *c = *at += strlen(" file=\"");
-        size_t n = 0;
-        while (*c != '\0' && *c != '"' && n + 1 < size)
-        {
-            char plain = *c;
-            size_t length = 1;
-            for (int i = 0; i < 3; i++)
-                if (strncmp(c, escapes[i].text, strlen(escapes[i].text)) == 0)
-                {
-                    plain = escapes[i].c;
-                    length = strlen(escapes[i].text);
-                }
-            name[n++] = plain;
-            c += length;
-        }
-        name[n] = '\0';
-        const char *number = strrchr(name, '_');
-        char *end = NULL;
-        *step = number == NULL ? -1 : strtoll(number + 1, &end, 10);
-        // Only files beside the list are ours.
-        if (number != NULL && end > number + 1 && strcmp(end, ".vtu") == 0 && strchr(name, '/') == NULL && *step >= 0)
-            return true;
-    }
-    return false;
-}
-
 static tdStatus read_bodies(tdSubject *s, const char *list, int64_t step, tdError *error)
 {
     char name[NAME_MAX + 1], path[PATH_MAX];
     int64_t found = 0;
-    for (const char *at = list; next_entry(&at, name, sizeof name, &found);)
+    double time = NAN;
+    for (const char *at = list; td_pvd_next(list, &at, name, sizeof name, &found, &time);)
     {
         if (found != step)
             continue;
@@ -256,7 +210,7 @@ static tdStatus read_probes(tdSubject *s, int64_t step, tdError *error)
     if (s->n_probes == 0)
         return td_fail_at(error, TD_ERROR_INPUT, s->path, 0, "--probes",
                           "there are no probes of step %" PRId64
-                          " in a probes.csv; let the scene have probes and csv among its formats",
+                          " in a probes.csv; give the scene probes, and csv among its formats",
                           step);
     return TD_OK;
 }
@@ -267,12 +221,11 @@ static tdStatus choose_frame(tdSubject *s, const char *path, const char *list, c
 {
     char name[NAME_MAX + 1];
     int64_t last = -1, found = 0;
-    double last_time = NAN;
+    double last_time = NAN, time = NAN;
     s->step = -1;
     s->time = NAN;
-    for (const char *at = list; next_entry(&at, name, sizeof name, &found);)
+    for (const char *at = list; td_pvd_next(list, &at, name, sizeof name, &found, &time);)
     {
-        double time = entry_time(list, at);
         if (found >= last)
             last_time = time;
         last = found > last ? found : last;
@@ -287,7 +240,7 @@ static tdStatus choose_frame(tdSubject *s, const char *path, const char *list, c
         return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL, "lists no frame; let the run write one");
     if (settings->time > last_time * (1 + 1e-9))
         return td_fail_at(error, TD_ERROR_INPUT, path, 0, "--time",
-                          "there is no frame of %g s; the last one is of %g s", settings->time, last_time);
+                          "there is no frame at %g s; the last one is at %g s", settings->time, last_time);
     if (s->step < 0)
         return td_fail_at(error, TD_ERROR_INPUT, path, 0, "--step",
                           "there is no frame of step %ld; the last one is %" PRId64, settings->step, last);
@@ -296,8 +249,7 @@ static tdStatus choose_frame(tdSubject *s, const char *path, const char *list, c
 
 // ---------------------------------------------------------------- planes and contacts of a folder
 
-// A plane is written as a square of 2 m, which would dwarf what stands on it.
-static bool is_plane(const tdPicture *p)
+bool subject_is_plane(const tdPicture *p)
 {
     double u[2][3], square[2] = {0, 0}, dot = 0;
     for (int e = 0; e < 2 && p->n_tris == 2; e++)
@@ -318,7 +270,7 @@ static bool subject_draw_planes(tdSubject *s)
     {
         tdPicture p = s->pictures[i];
         double at[3] = {0, 0, 0}, a[3], b[3], normal[3];
-        if (!is_plane(&p))
+        if (!subject_is_plane(&p))
             continue;
         for (int k = 0; k < 3; k++)
         {
@@ -363,19 +315,48 @@ static tdStatus subject_read_contacts(tdSubject *s, int64_t step, tdError *error
     return good ? TD_OK : td_fail_memory(error, "the contacts");
 }
 
+tdStatus subject_list(const char *folder, char *path, char **list, tdError *error)
+{
+    size_t size = 0;
+    if (!td_path_join(path, PATH_MAX, folder, "run.pvd"))
+        return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
+    if (access(path, F_OK) != 0)
+        return td_fail_at(error, TD_ERROR_INPUT, folder, 0, NULL,
+                          "there is no run.pvd in this folder; give one that 'tendril run --out' wrote with VTU files");
+    return td_file_read(path, list, &size, error);
+}
+
+tdStatus subject_span(const char *folder, double span[2], tdError *error)
+{
+    char path[PATH_MAX], name[NAME_MAX + 1], *list = NULL;
+    int64_t step = 0;
+    double time = NAN;
+    struct stat info;
+    if (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode))
+        return td_fail_at(error, TD_ERROR_USAGE, folder, 0, "--movie",
+                          "is for the folder of a run; 'tendril run SCENE --out DIR' writes one");
+    TD_TRY(subject_list(folder, path, &list, error));
+    span[0] = INFINITY;
+    span[1] = -INFINITY;
+    for (const char *at = list; td_pvd_next(list, &at, name, sizeof name, &step, &time);)
+    {
+        span[0] = fmin(span[0], time);
+        span[1] = fmax(span[1], time);
+    }
+    free(list);
+    if (!(span[1] > span[0]))
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, "--movie",
+                          "there are not two frames in the folder; let the run write more ('--every N')");
+    return TD_OK;
+}
+
 static tdStatus load_folder(tdSubject *s, const tdSubjectSettings *settings, tdError *error)
 {
     char path[PATH_MAX], *list = NULL;
-    size_t size = 0;
     if (settings->supports || settings->domain)
         return td_fail_at(error, TD_ERROR_USAGE, s->path, 0, settings->supports ? "--supports" : "--domain",
                           "the files of a run do not hold this; give the scene, with --step or --time");
-    if (!td_path_join(path, sizeof path, s->path, "run.pvd"))
-        return td_fail_at(error, TD_ERROR_IO, s->path, 0, NULL, "the path is too long");
-    if (access(path, F_OK) != 0)
-        return td_fail_at(error, TD_ERROR_INPUT, s->path, 0, NULL,
-                          "there is no run.pvd in this folder; give one that 'tendril run --out' wrote with VTU files");
-    TD_TRY(td_file_read(path, &list, &size, error));
+    TD_TRY(subject_list(s->path, path, &list, error));
     tdStatus status = choose_frame(s, path, list, settings, error);
     if (status == TD_OK)
         status = read_bodies(s, list, s->step, error);

@@ -25,11 +25,11 @@
 
 static const char help[] =
     "usage: tendril sweep SCENE --vary PATH=VALUES [--vary ...] --out DIR [options]\n\n"
-    "Runs a scene with some of its keys varied, in all combinations, on all cores. DIR/table.csv has a row a run: "
-    "what\n"
-    "was varied, and what came of it; DIR/table.png draws it. Killed or interrupted, the same command goes on where "
-    "it\n"
-    "was, and the table is the same.\n\n"
+    "Runs a scene with some of its keys varied, in all combinations, on all cores. DIR/table.csv has one row per run "
+    "with\n"
+    "the varied values and the results; DIR/table.png plots them. If it is killed or interrupted, the same command "
+    "resumes\n"
+    "where it stopped, and the table is the same.\n\n"
     "  --vary PATH=VALUES  a key of the scene, as for --set, and its values:\n"
     "                      0.2,0.5,0.8            a list, of numbers in one unit or of words\n"
     "                      0.5..2 MPa:4           four values in equal steps; log 0.5..2 MPa:4: in equal ratios\n"
@@ -38,8 +38,8 @@ static const char help[] =
     "  --seeds N           draw N times, with the seeds 1 to N; with lists, N times for each combination\n"
     "  --outputs NAMES     columns of the table, e.g. 'probe:tip effort:north kinetic' (default: probes, effectors,\n"
     "                      actuators, sensors)\n"
-    "  --take WHICH        of each: last, at the end of the run (default); mean, least or most over its steps\n"
-    "  --steps N           end each run at step N (default: what the scene says)\n"
+    "  --take WHICH        which value: last, at the end of the run (default); mean, least or most over its steps\n"
+    "  --steps N           end each run at step N (default: the scene's duration)\n"
     "  --time T            end each at time T in seconds, likewise\n"
     "  --out DIR           where the table goes\n" OUT_HELP("             ") //
     CLI_ROM_HELP("         ")                                                //
@@ -47,7 +47,8 @@ static const char help[] =
     "  --portable          use kernels without AVX2, for results that are the same on any machine\n"
     "  --json              print one JSON object: runs, failed, wall_s, processor_s, table\n"
     "  --quiet             no progress\n\n"
-    "A run whose numbers fail has its status in the table and no values; a value that the scene does not allow ends\n"
+    "A run that fails numerically has its status in the table and no values; a value that the scene does not allow "
+    "ends\n"
     "the sweep. Exit codes: 0 done, 2 usage, 3 bad input, 4 all runs failed, 5 out of memory, 6 a file could not be\n"
     "written, 130 interrupted.\n\n"
     "example: tendril sweep scene.yaml --vary contact.friction=0.2..0.8:4 --vary 'bodies[0].material.young=normal(1 "
@@ -101,7 +102,7 @@ static int read_axes(Job *job)
     bool drawn = false;
     long seeds = 0;
     if (arguments->vary.n == 0 || arguments->vary.n > SWEEP_AXES)
-        return cli_usage("what is to be varied? --vary PATH=VALUES says so, from 1 to %d times", SWEEP_AXES);
+        return cli_usage("nothing is varied: give --vary PATH=VALUES, 1 to %d times", SWEEP_AXES);
     for (; sweep->n_axes < arguments->vary.n; sweep->n_axes++)
     {
         varyAxis *axis = &sweep->axis[sweep->n_axes];
@@ -109,13 +110,13 @@ static int read_axes(Job *job)
             return cli_usage("--vary '%s': %s", arguments->vary.word[sweep->n_axes], why);
         for (int a = 0; a < sweep->n_axes; a++)
             if (strcmp(sweep->axis[a].path, axis->path) == 0)
-                return cli_usage("--vary '%s' stands twice; write its values as one list", axis->path);
+                return cli_usage("--vary '%s' is given twice; write its values as one list", axis->path);
         drawn = drawn || vary_is_drawn(axis);
     }
     if (arguments->seeds != NULL && !cli_integer("--seeds", arguments->seeds, 1, &seeds))
         return TD_ERROR_USAGE;
     if (drawn && seeds == 0)
-        return cli_usage("how often is to be drawn? --seeds N says so");
+        return cli_usage("the number of draws is missing: give --seeds N");
     if (!drawn && seeds > 0)
         return cli_usage("--seeds is for distributions, such as --vary 'contact.friction=uniform(0.2, 0.8)'");
     sweep->seeds = seeds;
@@ -237,7 +238,7 @@ static tdStatus simulate(Job *job, int64_t i, sweepRun *run, double *values, tdE
     if (status == TD_OK)
         status = td_outputs_create(model, job->n_outputs, job->outputs, &outputs, error);
     if (status == TD_OK && td_outputs_width(outputs) != job->sweep.width)
-        status = td_fail(error, TD_ERROR_INPUT, "it has %" PRId64 " numbers to read and the first run %d",
+        status = td_fail(error, TD_ERROR_INPUT, "it has %" PRId64 " values to read, and the first run has %d",
                          td_outputs_width(outputs), job->sweep.width);
     if (status == TD_OK)
         status = td_state_create(model, &settings, &state, error);
@@ -412,13 +413,13 @@ static tdStatus prepare(Job *job, tdError *error)
     tdStatus status = load(job, 0, true, &model, error);
     int64_t until = 0;
     if (status == TD_OK && !sim_last_step(job->arguments->steps, job->arguments->time, model, 1, &until))
-        status = td_fail(error, TD_ERROR_USAGE, "the runs have no end");
+        status = td_fail(error, TD_ERROR_USAGE, "the scene has no end; give --steps or --time");
     if (status == TD_OK)
         choose_outputs(job, model);
     if (status == TD_OK && job->n_outputs == 0)
         status = td_fail(error, TD_ERROR_USAGE,
-                         "the scene has neither probes, effectors, actuators nor sensors to read; say what to read, "
-                         "e.g. --outputs 'kinetic elastic reaction:%s'",
+                         "the scene has neither probes, effectors, actuators nor sensors to read; select outputs, e.g. "
+                         "--outputs 'kinetic elastic reaction:%s'",
                          td_model_body_name(model, 0));
     if (status == TD_OK)
         status = td_outputs_create(model, job->n_outputs, job->outputs, &outputs, error);
@@ -530,7 +531,7 @@ static int sweep_all(Job *job)
     int64_t failed = count_failed(&job->sweep);
     if (!whole)
         fprintf(stderr,
-                "tendril: interrupted after %" PRId64 " of %" PRId64 " runs; the same command goes on from there\n",
+                "tendril: interrupted after %" PRId64 " of %" PRId64 " runs; the same command resumes from there\n",
                 job->done, job->sweep.runs);
     else if (failed > 0)
         fprintf(stderr, "warning: %" PRId64 " of %" PRId64 " runs failed; 'status' in %s/table.csv says which\n",
@@ -561,7 +562,7 @@ int cmd_sweep(int argc, char **argv)
     Job job = {.arguments = &arguments, .settings = cli_settings(), .lock = PTHREAD_MUTEX_INITIALIZER};
     job.settings.portable = arguments.portable;
     if (arguments.out == NULL)
-        return cli_usage("where to? --out DIR says so");
+        return cli_usage("the output folder is missing; give --out DIR");
     code = sim_check_common(arguments.threads, arguments.out, &job.settings);
     if (code < 0)
         code = read_take(&job);

@@ -14,10 +14,10 @@
 
 static const char help[] =
     "usage: tendril workspace SCENE [options]\n\n"
-    "Sets the actuators of a scene to places all over their ranges and finds the equilibrium of each: where the\n"
-    "effectors can get. Every actuator needs a range of what drives it. A dynamic scene is taken as a static one;\n"
-    "loads and prescribed motions act as at its end. Places are visited from neighbour to neighbour.\n\n"
-    "  --samples N      so many places (200): the ends of all ranges, then points that fill them evenly\n"
+    "Sets the actuators of a scene to values across their ranges and finds the equilibrium of each: what the\n"
+    "effectors can reach. Every actuator needs a range of what drives it. A dynamic scene is treated as static;\n"
+    "loads and prescribed motions act as at its end. Samples are visited from neighbour to neighbour.\n\n"
+    "  --samples N      number of samples (200): the ends of all ranges, then points that fill them evenly\n"
     "  --grid N         N values of every actuator instead, in all combinations\n"
     "  --effector NAME  the one to draw (default: the first)\n"
     "  --out DIR        write points.csv, points.vtu for ParaView and workspace.png there\n" OUT_HELP("          ")
@@ -25,8 +25,8 @@ static const char help[] =
     "  --threads N      worker threads (default: all cores); the result does not depend on it\n"
     "  --json           print one JSON object: places, failures, bounding box of each effector, files\n"
     "  --quiet          no progress\n\n"
-    "Places without an equilibrium are counted, and listed in failures.csv; they are no failure of the command\n"
-    "unless there is nothing else. Exit codes: 0 done, 2 usage, 3 bad input, 4 no equilibrium at all, 5 out of\n"
+    "Samples without an equilibrium are counted and listed in failures.csv; the command fails only if no\n"
+    "sample has one. Exit codes: 0 done, 2 usage, 3 bad input, 4 no equilibrium at all, 5 out of\n"
     "memory, 6 a file could not be written, 130 interrupted.\n\n"
     "example: tendril workspace robot.yaml --grid 5 --out out/workspace\n";
 
@@ -83,7 +83,7 @@ static void print_table(const workspaceArguments *arguments, const tdWorkspace *
            w->reached + w->failed, w->n, w->reached, w->failed);
     printf("wall time   %.3g s\n", w->wall_s);
     if (w->failed > 0)
-        printf("first fault %s\n", w->first.message);
+        printf("first failure %s\n", w->first.message);
     if (arguments->out != NULL)
         printf("files       %s/points.csv, points.vtu, workspace.png\n", arguments->out);
     printf("\n%-16s %-5s %14s %14s %14s\n", "effector", "", "rest", "least", "most");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Studies: what is done with a scene beside taking its steps. Reduced models against full order, what a robot can
-// reach, loads from measured shapes, materials from measured stresses; scenes that are built in code; pictures.
-// The command-line program does these by the same calls.
+// Studies of a scene: comparison of reduced models with full order, the workspace of a robot, loads from measured
+// shapes, materials from measured stresses; scenes that are built in code; pictures.
+// The command-line program uses the same functions.
 //
-// Each study is one call that takes long, and an object that holds what came of it until it is freed. It is told of
-// its progress by one thread at a time: `progress` is called with the name of a phase, and false stops it in order,
-// with what there is by then. tdSettings.cancel ends it within a step. The scene is a file, or tdSettings.text.
+// Each study is one long call that returns an object with its results, to be freed by the caller. Progress is
+// reported by one thread at a time: `progress` is called with the name of a phase, and returning false stops the study
+// with the results so far. tdSettings.cancel ends it within a step. The scene is a file, or tdSettings.text.
 #pragma once
 #include "tendril/tendril.h"
 
@@ -75,19 +75,19 @@ extern "C"
         tdCompareKind kind;
         int modes; ///< 0: full order
         int64_t elements, unknowns;
-        int64_t steps;          ///< that it came through
-        const tdError *failure; ///< why it did not come through more; NULL: it did
+        int64_t steps;          ///< that it completed
+        const tdError *failure; ///< why it did not complete more; NULL: it did
         int64_t worst_step;     ///< with the largest error of the shape, from 1; 0: not known
         double rate;            ///< steps a second on one thread: of the median step
-        int64_t warnings;       ///< steps in which its indicator said that it is not to be trusted
+        int64_t warnings;       ///< steps in which its indicator exceeded its limit
         double indicator, foretold,
             distance; ///< the most in any step, see tdReport.rom_indicator, rom_error, rom_distance
     } tdComparedInfo;
 
     tdCompareSettings td_default_compare(void);
     /// Full order, reduced models and other meshes of a scene on one motion: the scene's `validation`, else its own
-    /// motion, else a random path over the actuators' ranges. Errors are distances from where full order has a point,
-    /// relative to its largest displacement there. The same as `tendril compare`.
+    /// motion, else a random path over the actuators' ranges. Errors are distances from the full-order position of a
+    /// point, relative to its largest displacement there. The same as `tendril compare`.
     tdStatus td_compare(const char *scene_path, const tdCompareSettings *what, const tdSettings *settings,
                         tdComparison **out, tdError *error);
     void td_comparison_free(tdComparison *comparison);
@@ -117,14 +117,14 @@ extern "C"
         int n_outputs;
         const char *const *outputs; ///< names (see tdOutputs); none: all probes, and what actuators do
         int hold;                   ///< steps that each row of inputs holds for; 1
-        bool restart;               ///< throw away what another job has left in out.work; else it is refused
+        bool restart;               ///< discard what another job has left in out.work; else it is refused
         tdProgressFn progress;
         void *user;
     } tdSweepSettings;
 
     typedef struct tdSweep
     {
-        bool stopped; ///< by `progress` or cancel: no file was written, and the same call goes on from there
+        bool stopped; ///< by `progress` or cancel: no file was written, and the same call resumes
         bool resumed; ///< work of an earlier call was found
         int64_t robots, rows, steps;
         int64_t failed; ///< robots that stopped; their rows are NaN from there on
@@ -132,19 +132,62 @@ extern "C"
     } tdSweep;
 
     tdSweepSettings td_default_sweep(void);
-    /// Rollouts of many robots from a file to a file, on all cores. What is done is kept beside the output, so that a
-    /// job that was killed goes on; the file is the same, to the bit. The same as `tendril run --batch`. out NULL: not
-    /// wanted.
+    /// Rollouts of many robots from a file to a file, on all cores. Finished work is kept next to the output, so a
+    /// job that was killed can be resumed; the file is the same, to the bit. The same as `tendril run --batch`. out
+    /// NULL: not wanted.
     tdStatus td_sweep_run(const char *scene_path, const tdSweepSettings *what, const tdSettings *settings, tdSweep *out,
                           tdError *error);
+
+    // ---------------------------------------------------------------- how well goals were followed
+
+    /// What inverse control did, step by step: kept in memory, and in files as it goes.
+    typedef struct tdTracking tdTracking;
+
+    typedef struct tdTrackingInfo
+    {
+        int effectors; ///< that have a goal
+        int64_t steps;
+        int64_t out_of_reach, limited, blocked, stopped; ///< steps: out of reach; an active limit of an actuator;
+                                                         ///< contact is in the way; the iteration limit was reached
+        double solve[4], step[4]; ///< [s] of the inverse problem and of a step: 50, 90, 99 and 100 of a hundred
+    } tdTrackingInfo;
+
+    /// Distances from the goal, in the effector's unit. NAN: there is none.
+    typedef struct tdTrackingError
+    {
+        int effector; ///< its number in the model; -1: there is no such one
+        double mean, max, rms;
+        int64_t settled; ///< the first step whose error is not above the median: the start is over
+        double settled_mean, settled_max;
+    } tdTrackingError;
+
+    /// For the effectors that have a goal by now. With a folder (else NULL) it writes there, one row per step,
+    ///
+    ///   actuation.csv  effort and displacement of every actuator
+    ///   tracking.csv   goal, value and error of effectors (and what was measured of them), residual, limits
+    ///
+    /// measured: what is measured is kept too. Model and control have to live as long.
+    tdStatus td_tracking_create(const tdModel *model, tdControl *control, const char *folder, bool measured,
+                                tdTracking **out, tdError *error);
+    void td_tracking_free(tdTracking *tracking);
+    /// Adds the step that was just taken, in `seconds`.
+    tdStatus td_tracking_add(tdTracking *tracking, const tdState *state, double seconds, tdError *error);
+    /// Closes the tables and draws tracking.png and actuation.png beside them.
+    tdStatus td_tracking_finish(tdTracking *tracking, tdError *error);
+    tdTrackingInfo td_tracking_info(const tdTracking *tracking);
+    tdTrackingError td_tracking_error(const tdTracking *tracking, int k, bool measured);
+    /// A page (.html) with paths, errors and what the actuators did. lead: its first sentence; NULL: none. early: the
+    /// page says that the run ended early.
+    tdStatus td_tracking_report(const tdTracking *tracking, const char *lead, bool early, const char *path,
+                                tdError *error);
 
     // ---------------------------------------------------------------- what a robot can reach
 
     /// Start from td_default_workspace().
     typedef struct tdWorkspaceSettings
     {
-        int64_t samples;      ///< places (200): the ends of all ranges, then points that fill them evenly
-        int grid;             ///< > 0: so many values of every actuator instead, in all combinations
+        int64_t samples;      ///< number (200): the ends of all ranges, then points that fill them evenly
+        int grid;             ///< > 0: this many values of every actuator instead, in all combinations
         const char *effector; ///< that pictures show; NULL: the first
         tdProgressFn progress;
         void *user;
@@ -154,19 +197,19 @@ extern "C"
 
     typedef struct tdWorkspaceInfo
     {
-        int axes;                ///< that can be set on their own: actuators, or groups that share a motor
+        int axes;                ///< that can be set independently: actuators, or groups that share a motor
         int actuators;           ///< of the scene
         int values;              ///< of all effectors together, one after the other
-        int64_t places;          ///< that were looked for
+        int64_t places;          ///< number of samples
         int64_t reached, failed; ///< with an equilibrium, without
-        const tdError *failure;  ///< of the first place without one; NULL: there is none
-        bool stopped;            ///< before all places were visited
+        const tdError *failure;  ///< of the first sample without one; NULL: there is none
+        bool stopped;            ///< before all samples were visited
         double seconds;
     } tdWorkspaceInfo;
 
     tdWorkspaceSettings td_default_workspace(void);
-    /// Equilibria of a scene with its actuators set to places all over their ranges: where its effectors get. A dynamic
-    /// scene is taken as a static one; loads and prescribed motions act as at its end. Places without an equilibrium
+    /// Equilibria of a scene with its actuators set to samples across their ranges: what its effectors reach. A dynamic
+    /// scene is treated as static; loads and prescribed motions act as at its end. Samples without an equilibrium
     /// are counted. The same as `tendril workspace`.
     tdStatus td_workspace_explore(const char *scene_path, const tdWorkspaceSettings *what, const tdSettings *settings,
                                   tdWorkspace **out, tdError *error);
@@ -176,7 +219,7 @@ extern "C"
     const tdModel *td_workspace_model(const tdWorkspace *workspace);
     const double *td_workspace_points(const tdWorkspace *workspace);  ///< reached x values
     const double *td_workspace_at_rest(const tdWorkspace *workspace); ///< values, at rest
-    /// What each actuator was set to at a place that was reached: `actuators` numbers; NAN: none of the axes.
+    /// What each actuator was set to at a sample that was reached: `actuators` numbers; NAN: none of the axes.
     void td_workspace_actuation(const tdWorkspace *workspace, int64_t place, double *out);
     /// points.csv, points.vtu, workspace.png; failures.csv where there are any.
     tdStatus td_workspace_write(const tdWorkspace *workspace, const char *folder, tdError *error);
@@ -212,13 +255,13 @@ extern "C"
         const char *name; ///< of the actuator
         const char *unit; ///< "N", "Pa", ...
         double effort;
-        double deviation; ///< standard deviation; infinite where the points do not tell
-        bool limited;     ///< a limit of the actuator holds
+        double deviation; ///< standard deviation; infinite if the points do not determine it
+        bool limited;     ///< a limit of the actuator is active
     } tdLoadInfo;
 
     tdEstimateSettings td_default_estimate(void);
     /// The efforts of all actuators of type force, cavity and cable that the scene's motion does not drive, such that
-    /// points of a body come nearest to where they were measured. The same as `tendril estimate`. TD_CANCELLED: stopped
+    /// points of a body come closest to their measured positions. The same as `tendril estimate`. TD_CANCELLED: stopped
     /// by `progress` or cancel.
     tdStatus td_loads_estimate(const char *scene_path, const tdEstimateSettings *what, const tdSettings *settings,
                                tdLoads **out, tdError *error);
@@ -238,7 +281,7 @@ extern "C"
         int n;                    ///< points,
         const char *const *modes; ///< n: "uniaxial", "biaxial", "planar", "shear"; NULL: all of `mode`
         const double *stretch;    ///< n; in shear the amount of shear
-        const double *stress;     ///< n: nominal, force by undeformed area [Pa]
+        const double *stress;     ///< n: nominal, force per undeformed area [Pa]
         const char *mode;         ///< of points that do not say; NULL: none
         const char *law;          ///< a law's name; NULL or "all": all that can be fitted
         int terms;                ///< of Ogden's law; 0: 2, or of all laws 1 to 3
@@ -271,13 +314,13 @@ extern "C"
         const char *name;
         bool modulus; ///< [Pa]; else a pure number
         double value;
-        double half;   ///< half of the 95 % interval; NAN: at a bound, or the data do not tell
+        double half;   ///< half of the 95 % interval; NAN: at a bound, or not determined by the data
         bool at_bound; ///< the fit would go beyond what the law allows
     } tdFittedParameter;
 
     tdFitsSettings td_default_fits(void);
     /// Laws with their parameters by least squares, compared. The same as `tendril material fit`. TD_ERROR_NUMERIC,
-    /// TD_ERROR_INPUT: not one law could be fitted. TD_CANCELLED: stopped by `progress`.
+    /// TD_ERROR_INPUT: no law could be fitted. TD_CANCELLED: stopped by `progress`.
     tdStatus td_fits_make(const tdFitsSettings *what, tdFits **out, tdError *error);
     void td_fits_free(tdFits *fits);
     int td_fits_points(const tdFits *fits);
@@ -287,7 +330,7 @@ extern "C"
     const char *td_fits_remark(const tdFits *fits, int law, int remark);
     /// Stretches (amounts of shear) of a test between which a fitted law is stable; false: there is no such mode.
     bool td_fits_stable(const tdFits *fits, int law, const char *mode, double range[2]);
-    /// Nominal stress [Pa] of a fitted law; NAN: it has no answer, or there is no such mode.
+    /// Nominal stress [Pa] of a fitted law; NAN: it has no solution there, or there is no such mode.
     double td_fits_stress(const tdFits *fits, int law, const char *mode, double stretch);
     /// A picture (.png, .svg): points and curves.
     tdStatus td_fits_plot(const tdFits *fits, const char *path, tdError *error);
@@ -322,15 +365,15 @@ extern "C"
     // ---------------------------------------------------------------- scenes in code
 
     /// A scene that is put together by calls. Values stand at paths of the keys that scene files have, "gravity",
-    /// "bodies[0].material.young"; what is on the way to them is made, and elements of lists come one after the other.
+    /// "bodies[0].material.young"; maps and lists on the way are created, and elements of lists are added in order.
     /// It is checked when it is used: with the parser's own tables and messages, whose `field` is the path.
     typedef struct tdBuild tdBuild;
 
     /// name: for messages, in the place of a file; folder: of files that the scene names, NULL: the current one.
     tdStatus td_build_create(const char *name, const char *folder, tdBuild **out, tdError *error);
     void td_build_free(tdBuild *build);
-    /// A text, with a unit where it has one ("450 kPa"); a number or several in the scene's units; yes or no. A value
-    /// that stands there is replaced.
+    /// A text, with a unit where it has one ("450 kPa"); a number or several in the scene's units; yes or no. An
+    /// existing value is replaced.
     tdStatus td_build_text(tdBuild *build, const char *path, const char *text, tdError *error);
     tdStatus td_build_number(tdBuild *build, const char *path, double value, tdError *error);
     tdStatus td_build_numbers(tdBuild *build, const char *path, int64_t n, const double *values, tdError *error);
@@ -340,7 +383,7 @@ extern "C"
     tdStatus td_build_list(tdBuild *build, const char *path, tdError *error);
     /// A value as a scene file has it: "{law: corotational, young: 450 kPa, poisson: 0.45}".
     tdStatus td_build_yaml(tdBuild *build, const char *path, const char *text, tdError *error);
-    /// Takes a value away, with all that is below it. Elements of a list behind it move up.
+    /// Removes a value, with everything below it. Elements of a list behind it move up.
     tdStatus td_build_remove(tdBuild *build, const char *path, tdError *error);
     int64_t td_build_count(const tdBuild *build, const char *path); ///< of elements or keys there; -1: there is nothing
     /// The scene as the text of a scene file, for tdSettings.text or to be written; as long as nothing changes.

@@ -8,7 +8,7 @@
 // fail returns a tdStatus and, if the caller passes a tdError, says where, why and what to do.
 // One model may be shared by many states in many threads; one state belongs to one thread at a time, and
 // the model must outlive it. An index out of range, or a state with a model it was not made for, is a bug
-// of the caller and ends in an assert. What is done with scenes beside taking steps is in tendril/study.h.
+// of the caller and ends in an assert. Studies of scenes (compare, workspace, fits) are in tendril/study.h.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,9 +20,9 @@ extern "C"
 #endif
 
 #define TD_VERSION_MAJOR  0
-#define TD_VERSION_MINOR  1
+#define TD_VERSION_MINOR  2
 #define TD_VERSION_PATCH  0
-#define TD_VERSION_STRING "0.1.0"
+#define TD_VERSION_STRING "0.2.0"
 
     // ---------------------------------------------------------------- status and errors
 
@@ -30,9 +30,9 @@ extern "C"
     typedef enum tdStatus
     {
         TD_OK = 0,
-        TD_ERROR_USAGE = 2,   ///< the caller asked for something that makes no sense
-        TD_ERROR_INPUT = 3,   ///< a file, scene or value is wrong; the message names it
-        TD_ERROR_NUMERIC = 4, ///< the numbers failed; the last good state is kept
+        TD_ERROR_USAGE = 2,   ///< the caller requested something invalid
+        TD_ERROR_INPUT = 3,   ///< a file, scene or value is invalid; the message names it
+        TD_ERROR_NUMERIC = 4, ///< numerical failure; the last good state is kept
         TD_ERROR_MEMORY = 5,  ///< out of memory
         TD_ERROR_IO = 6,      ///< the system refused to read or write
         TD_CANCELLED = 130    ///< the caller's tdSettings.cancel ended it; nothing changed
@@ -45,7 +45,7 @@ extern "C"
         int line;          ///< line in the file, from 1; 0 if none
         char file[256];    ///< file the problem is in
         char field[128];   ///< field, e.g. "bodies[0].material.young"
-        char message[640]; ///< reason and way out, one paragraph, no newline at the end
+        char message[640]; ///< reason and remedy, one paragraph, no newline at the end
     } tdError;
 
     /// Short name of a status, e.g. "bad input".
@@ -67,7 +67,7 @@ extern "C"
     typedef void (*tdLogFn)(void *user, tdLogLevel level, const char *message);
     typedef bool (*tdCancelFn)(void *user);
 
-    /// Precision of the products that make the tangent of a reduced body. Forces are in double precision always, so
+    /// Precision of the products that make the tangent of a reduced body. Forces are always in double precision, so
     /// that equilibria are the same; a tangent in single precision takes half the time.
     typedef enum tdRomPrecision
     {
@@ -79,9 +79,9 @@ extern "C"
     typedef enum tdBatchDevice
     {
         TD_DEVICE_CPU,
-        /// By a back end that is found at run time (docs/gpu.md). There rom_precision says how tangents are made:
-        /// TD_ROM_AUTO as good as single precision, TD_ROM_SINGLE in one pass of half precision, faster, TD_ROM_DOUBLE
-        /// in single precision without matrix units.
+        /// By a back end that is found at run time (docs/gpu.md). There rom_precision selects how tangents are
+        /// computed: TD_ROM_AUTO as good as single precision, TD_ROM_SINGLE in one pass of half precision, faster,
+        /// TD_ROM_DOUBLE in single precision without tensor cores.
         TD_DEVICE_GPU
     } tdBatchDevice;
 
@@ -93,22 +93,22 @@ extern "C"
         const char *rom; ///< reduced model (made by `tendril reduce`) of the scene's body; NULL: full order
         bool rom_whole;  ///< with it: integrate over all elements instead of the reduced domain
         tdRomPrecision rom_precision; ///< with it: of the tangent on the reduced domain
-        const char *packages; ///< where package://NAME/... of robots is: "NAME=FOLDER:FOLDER:...", folders of packages
-                              ///< by name, and folders that hold packages (as ROS_PACKAGE_PATH); NULL: only in and
-                              ///< above the robot's own folder
-        tdLogFn log;          ///< receives messages; NULL = silent
-        void *log_user;       ///< handed to log
-        tdLogLevel level;     ///< least level that is handed to log
-        tdCancelFn cancel; ///< asked again and again within a step, some hundred times a second where it takes long, by
+        const char *packages;         ///< what package://NAME/... of robots means: "NAME=FOLDER:FOLDER:...", folders of
+                              ///< packages by name, and folders that hold packages (as ROS_PACKAGE_PATH); NULL: only in
+                              ///< and above the robot's own folder
+        tdLogFn log;       ///< receives messages; NULL = silent
+        void *log_user;    ///< passed to log
+        tdLogLevel level;  ///< lowest level that is passed to log
+        tdCancelFn cancel; ///< called repeatedly within a step, some hundred times a second if it takes long, by
                            ///< any thread that computes (read a flag, no more): true ends the step with TD_CANCELLED
                            ///< and the state as it was before it; NULL = never
-        void *cancel_user; ///< handed to cancel
-        bool full_order;   ///< reduced models that the scene names (bodies[].rom) are left out
-        const char *text;  ///< the scene itself, in the place of its file: what takes the path of a scene reads this,
+        void *cancel_user; ///< passed to cancel
+        bool full_order;   ///< ignore the reduced models that the scene names (bodies[].rom)
+        const char *text;  ///< the scene itself, instead of its file: what takes the path of a scene reads this,
                            ///< and the path is its name in messages and says where files are that it names; NULL: the
                            ///< file
         tdBatchDevice device; ///< of a batch; states are on the CPU
-        const char *gpu;      ///< file of the GPU's back end; NULL: libtendril_gpu.so beside this library, or where the
+        const char *gpu;      ///< file of the GPU back end; NULL: libtendril_gpu.so next to this library, or where the
                               ///< system looks for libraries
         const char *set; ///< changes of the scene, lines of PATH=VALUE such as "bodies[finger].material.young=500 kPa";
                          ///< entries of lists by number from 0 or by name; NULL: none
@@ -123,8 +123,8 @@ extern "C"
 
     /// Reads a scene file, checks it and compiles it. Warnings (mesh quality, ...) go to the log.
     tdStatus td_model_load(const char *scene_path, const tdSettings *settings, tdModel **out, tdError *error);
-    /// The same from text in memory. `name` stands for the file in messages; relative paths of
-    /// meshes are taken from `folder` (NULL = current).
+    /// The same from text in memory. `name` is the file in messages; relative paths of
+    /// meshes are relative to `folder` (NULL = current).
     tdStatus td_model_parse(const char *text, size_t length, const char *name, const char *folder,
                             const tdSettings *settings, tdModel **out, tdError *error);
     void td_model_free(tdModel *model);
@@ -135,9 +135,9 @@ extern "C"
     int td_model_body_elements(const tdModel *model, int body);     ///< number of elements
     int64_t td_model_dofs(const tdModel *model);                    ///< free coordinates of all bodies
     double td_model_time_step(const tdModel *model);                ///< [s]
-    int td_model_steps(const tdModel *model);                       ///< steps the scene asks for
-    int td_model_frames_every(const tdModel *model);                ///< steps between frames it asks for; 0: none
-    int td_model_checkpoint_every(const tdModel *model);            ///< steps between checkpoints it asks for; 0: none
+    int td_model_steps(const tdModel *model);                       ///< steps of the scene
+    int td_model_frames_every(const tdModel *model);                ///< steps between its frames; 0: none
+    int td_model_checkpoint_every(const tdModel *model);            ///< steps between its checkpoints; 0: none
     int td_model_probes(const tdModel *model);                      ///< number of probes
     const char *td_model_probe_name(const tdModel *model, int probe);
     /// Inputs: numbers that drive loads, prescribed motions, actuators and tools, by the scene's motion or by
@@ -150,7 +150,7 @@ extern "C"
     int td_model_find_probe(const tdModel *model, const char *name);    ///< -1 if none
     int td_model_find_actuator(const tdModel *model, const char *name); ///< -1 if none
 
-    /// What a body's motion is described by: "soft" (3 coordinates a node), "reduced" (amplitudes of modes, then the
+    /// How a body's motion is described: "soft" (3 coordinates a node), "reduced" (amplitudes of modes, then the
     /// frame's position and rotation vector where it has one), "articulated" (joint coordinates).
     const char *td_model_body_kind(const tdModel *model, int body);
     int64_t td_model_body_coords(const tdModel *model, int body); ///< number of coordinates
@@ -187,7 +187,7 @@ extern "C"
         double effort[2];              ///< least and most, infinite where unlimited
         double displacement[2];        ///< from the shape at rest
         double gas[2];                 ///< of drive "gas": volume pumped in, at ambient pressure [m^3]
-        double effort_rate;            ///< most change in a second
+        double effort_rate;            ///< largest change per second
         double displacement_rate;
         int tool; ///< that commands it as long as its input is not set by td_state_set_input; -1: none
     } tdActuatorInfo;
@@ -210,7 +210,7 @@ extern "C"
     int td_model_find_effector(const tdModel *model, const char *name);    ///< -1 if none
     double td_model_size(const tdModel *model);                            ///< largest extent of a body at rest [m]
 
-    /// A place on a link that follows a target pose by differential inverse kinematics: in each step the commands of
+    /// A point on a link that follows a target pose by differential inverse kinematics: in each step the commands of
     /// the position servos of its joints move so that the link, with its joints where they are commanded to, comes
     /// nearest to the target; within limits of positions and rates, damped where it is singular.
     ///
@@ -256,7 +256,7 @@ extern "C"
     /// Overrides a named input from now on; NAN hands it back to the scene's motion.
     tdStatus td_state_set_input(const tdModel *model, tdState *state, int input, double value);
 
-    /// What an actuator does at the present state. Bounds: -1 at the least, 1 at the most, else 0.
+    /// What an actuator does at the present state. Bounds: -1 at the lower, 1 at the upper, else 0.
     typedef struct tdActuation
     {
         double effort, displacement;
@@ -269,32 +269,32 @@ extern "C"
     /// Its target in force at the last step; false when it has none.
     bool td_state_target(const tdModel *model, const tdState *state, int effector, double target[3]);
     /// Gives an effector a target from now on; NULL hands it back to the scene. While any effector has a target,
-    /// every actuator that neither the scene's motion nor td_state_set_input drives is found by inverse control.
+    /// inverse control determines every actuator that neither the scene's motion nor td_state_set_input drives.
     /// TD_ERROR_USAGE: no such effector, a number that is not finite, or an integrator that does not damp (midpoint,
-    /// newmark as it is, symplectic), with which efforts would alternate from step to step.
+    /// undamped newmark, symplectic), with which efforts would oscillate from step to step.
     tdStatus td_state_set_target(const tdModel *model, tdState *state, int effector, const double *target);
 
-    /// Where a tool is. Rotations are matrices, by rows, of the link's axes; ways and turns are along the world's axes.
+    /// Where a tool is. Rotations are matrices, by rows, of the link's axes; vectors are along the world's axes.
     typedef struct tdToolState
     {
         bool driven;                            ///< by td_state_drive_tool; else by its inputs
         double twist[6];                        ///< then: [m/s], [rad/s]
-        double target[3], target_rotation[9];   ///< where it shall be
+        double target[3], target_rotation[9];   ///< where it should be
         double command[3], command_rotation[9]; ///< where it would be with all joints where they are commanded to
         double position[3], rotation[9];        ///< where it is
-        double error[6];                        ///< from there to the target: way [m], rotation vector [rad]
+        double error[6];                        ///< from there to the target [m], rotation vector [rad]
         double miss[6];                         ///< from the command to the target: on its way, or out of reach
         int at_limits;                          ///< joints whose command is at an end of their range
     } tdToolState;
 
     tdToolState td_state_tool(const tdModel *model, const tdState *state, int tool);
     /// Moves the target of a tool at a velocity from now on: along [m/s] and about [rad/s] the world's axes, from where
-    /// the target is; it does not run away from a tool that cannot follow. Zeros hold it. NULL hands the tool back to
+    /// the target is; it does not move ahead of a tool that cannot follow. Zeros hold it. NULL hands the tool back to
     /// its inputs, to whose target it goes within its limits. Part of checkpoints. TD_ERROR_USAGE: no such tool, or a
     /// number that is not finite.
     tdStatus td_state_drive_tool(const tdModel *model, tdState *state, int tool, const double twist[6]);
 
-    /// A spring from a material point of a body to a place in space, as a hand would pull: its force on the body is
+    /// A spring from a material point of a body to a point in space, as a hand would pull: its force on the body is
     /// stiffness (anchor - point), implicit where the integrator is. The point is a weighted mean of nodes that belong
     /// to one element or one link, such as the corners of a triangle of the surface.
     typedef struct tdSpring
@@ -308,8 +308,8 @@ extern "C"
 
 #define TD_SPRINGS 8 ///< of a state
 
-    /// Ties spring number `spring` from now on; NULL unties it. Part of checkpoints. TD_ERROR_USAGE: a number that
-    /// makes no sense, nodes that share no element and no link, or a body that cannot move.
+    /// Ties spring number `spring` from now on; NULL unties it. Part of checkpoints. TD_ERROR_USAGE: an invalid
+    /// number, nodes that share no element and no link, or a body that cannot move.
     tdStatus td_state_set_spring(const tdModel *model, tdState *state, int spring, const tdSpring *given);
     /// Where its point is now and the force on the body; false when it is not tied.
     bool td_state_spring(const tdModel *model, const tdState *state, int spring, double point[3], double force[3]);
@@ -334,13 +334,14 @@ extern "C"
     /// What is doubtful about a step that was accepted.
     typedef enum tdDoubt
     {
-        TD_DOUBT_ENERGY = 1,        ///< a body has gained more than 5 % of its energy from nothing
+        TD_DOUBT_ENERGY = 1,        ///< a body has gained more than 5 % of its energy without a source
         TD_DOUBT_LINEARIZATION = 2, ///< one linearization does not describe how a body moved
-        TD_DOUBT_INVERSION = 4,     ///< elements have been inside out for more than ten steps
+        TD_DOUBT_INVERSION = 4,     ///< elements have been inverted for more than ten steps
         TD_DOUBT_PENETRATION = 8,   ///< bodies are deeper inside each other than a tenth of the smaller one
         TD_DOUBT_TUNNELLING = 16,   ///< bodies may have passed through each other within a step
-        TD_DOUBT_EJECTION = 32,     ///< contact that was found deep pushed bodies apart with energy from nothing
-        TD_DOUBT_LAW = 64           ///< a body of the linear law has turned or stretched farther than it describes
+        TD_DOUBT_EJECTION = 32,     ///< deep contact pushed bodies apart with energy that has no source
+        TD_DOUBT_LAW = 64,          ///< a body of the linear law has turned or stretched farther than it describes
+        TD_DOUBT_SPIN = 128 ///< a body that nothing holds has lost more than 5 % of its spin to the error of steps
     } tdDoubt;
 
     /// Short name of one, e.g. "energy from nothing".
@@ -352,8 +353,8 @@ extern "C"
         TD_INVERSE_OPTIMAL, ///< targets are reached, to control.tolerance; without contact also: no efforts within the
                             ///< limits come nearer
         TD_INVERSE_STATIONARY, ///< they are not, and no small change of the efforts comes nearer
-        TD_INVERSE_STALLED,    ///< a bound on iterations was reached before either
-        TD_INVERSE_INFEASIBLE  ///< limits contradict each other; they are broken as little as can be
+        TD_INVERSE_STALLED,    ///< the iteration limit was reached before either
+        TD_INVERSE_INFEASIBLE  ///< limits contradict each other; they are violated as little as possible
     } tdInverseEnd;
 
     /// What the last step did.
@@ -374,16 +375,16 @@ extern "C"
         double constraint_error; ///< largest miss of a driven displacement, relative to the actuator's size
         bool inverse;            ///< inverse control was active; what follows is its last linearization
         int inverse_iterations;  ///< of its solver, over all linearizations
-        bool inverse_limit;      ///< the solver reached its bound on iterations
+        bool inverse_limit;      ///< the solver reached its iteration limit
         bool out_of_reach;       ///< some target cannot be reached within the bounds, to control.tolerance
         double inverse_residual; ///< weighted distance of the effectors from their targets [m, rad, ...]
-        double bound_violation;  ///< limits that contradict each other are broken by this much, relative to sizes
-        int active_bounds;       ///< limits of actuators that hold
+        double bound_violation;  ///< limits that contradict each other are violated by this much, relative to sizes
+        int active_bounds;       ///< limits of actuators that are active
         double inverse_seconds;  ///< spent in its solver
         double
-            inverse_optimality; ///< largest violation of its optimality conditions, each scaled to 1; beside contact 0
+            inverse_optimality;   ///< largest violation of its optimality conditions, each scaled to 1; with contact: 0
         tdInverseEnd inverse_end; ///< how it ended
-        int inverse_steps;        ///< beside contact: efforts that were tried, over all linearizations
+        int inverse_steps;        ///< with contact: efforts that were tried, over all linearizations
         bool contact_blocks;  ///< a target is out of reach because of contact: without it the step would come nearer
         int blocking_body[2]; ///< whose contact does most against it; of no meaning where none blocks
         double blocking_point[3]; ///< where that contact is [m]
@@ -392,34 +393,34 @@ extern "C"
                               ///< would answer for, relative to the largest in training
         double rom_error; ///< what calibration makes of it: an upper estimate of the relative error of displacements;
                           ///< as long as there is no warning
-        double rom_distance; ///< what of the shape lies outside of training, beside the largest shape there; of dead
-                             ///< loads in their ranges there, 1 for one that training has not seen
-        double rom_local;    ///< by how much of themselves forces of touch and springs are off, because places give way
-                             ///< otherwise than at full order; beyond 0.1 it is warned of
-        bool rom_warning;    ///< one of them is beyond its limit: the reduced model is not to be trusted here
+        double rom_distance; ///< part of the shape outside training, relative to the largest shape there; for dead
+                             ///< loads their ranges there, 1 for one that was not part of training
+        double rom_local;    ///< relative error of contact and spring forces, because the local compliance is not
+                             ///< that of full order; above 0.1 there is a warning
+        bool rom_warning;    ///< one of them exceeds its limit: the reduced model is not reliable here
         // Contact; zero where there is none.
-        int contacts;        ///< points that were followed
+        int contacts;        ///< points that were tracked
         int constraints;     ///< of the convex problem: these points, attachments, driven actuators, limits of joints
-        int contacts_active; ///< of these, the ones that bear a force
+        int contacts_active; ///< of these, the ones that carry a force
         int contact_iterations;   ///< of the convex solver, the most of an island, over all linearizations
         double contact_residual;  ///< relative residual that it left
-        bool contact_limit;       ///< it reached its bound on iterations
-        double penetration;       ///< deepest of the points that bear a force, at the end of the step [m]
+        bool contact_limit;       ///< it reached its iteration limit
+        double penetration;       ///< deepest of the points that carry a force, at the end of the step [m]
         double penetration_ratio; ///< largest, relative to the smaller of the two bodies or links (largest extent of
                                   ///< what collides, at rest)
         int penetration_body[2];  ///< whose that one is; of no meaning where it is 0
-        double penetration_found; ///< the same where the step began: what the one before really left
+        double penetration_found; ///< the same at the start of the step: what the one before actually left
         int penetration_found_body[2];
-        int tunnelled; ///< pairs of bodies or links that may have passed through each other in the step, unseen
+        int tunnelled; ///< pairs of bodies or links that may have passed through each other in the step, undetected
         double attachment_error; ///< largest error of rigid attachments and couplings, relative to the scene's size
-        // What was looked at before the step was accepted; zero in static scenes.
-        double energy;     ///< kinetic and elastic, of all bodies, at its end [J]
-        double work;       ///< done on them in the step: by weight, loads, actuators, supports, contact [J]
-        double dissipated; ///< what of it they neither move by nor store [J]: damping, relaxation, and the integrator's
-                           ///< own; static: not known, 0
-        double energy_gain; ///< most that a body has gained from nothing, as a share of what it came by honestly
+        // What was checked before the step was accepted; zero in static scenes.
+        double energy;      ///< kinetic and elastic, of all bodies, at its end [J]
+        double work;        ///< done on them in the step: by weight, loads, actuators, supports, contact [J]
+        double dissipated;  ///< the part neither kinetic nor stored [J]: damping, relaxation, and the integrator's
+                            ///< own; static: not known, 0
+        double energy_gain; ///< largest gain of a body without a source, relative to its gain by work
         double linearization_error; ///< share of the work of internal forces that one linearization missed; 0: Newton
-        int retries;                ///< attempts that were taken back: one linearization went wrong
+        int retries;                ///< attempts that were undone: one linearization failed
         unsigned doubts;            ///< tdDoubt, a bit each
         int doubt_body;             ///< the first body that they are about
         double stage_seconds[TD_STAGES];
@@ -434,12 +435,13 @@ extern "C"
         int link[2];  ///< of rigid and articulated bodies; -1: soft
         uint64_t key; ///< the same from step to step while the same features touch
         double position[3], normal[3];
-        double distance; ///< at the start of the step [m]; negative: they penetrate
-        double force[3]; ///< on side 1 [N], mean over the step
-        double slip[3];  ///< velocity of side 1 beside side 0 at its end, without the part along the normal [m/s]
+        double distance;  ///< at the start of the step [m]; negative: they penetrate
+        double force[3];  ///< on side 1 [N], mean over the step
+        double slip[3];   ///< velocity of side 1 against side 0 at its end, without the part along the normal [m/s]
+        double torque[3]; ///< on side 1, of torsional and rolling friction [N m], mean over the step
     } tdContactPoint;
 
-    /// Points of the last step, valid until the next; returns how many. Points that were followed without touching have
+    /// Points of the last step, valid until the next; returns how many. Points that were tracked without touching have
     /// no force.
     int64_t td_state_contacts(const tdState *state, const tdContactPoint **points);
     /// Sum of the contact forces [N] on body b by body a in the last step.
@@ -450,7 +452,7 @@ extern "C"
 
     /// Links of a rigid or articulated body, from 0; a soft body has none.
     int td_model_links(const tdModel *model, int body);
-    const char *td_model_link_name(const tdModel *model, int body, int link); ///< NULL: there is no such
+    const char *td_model_link_name(const tdModel *model, int body, int link); ///< NULL: none
     int td_model_find_link(const tdModel *model, int body, const char *name); ///< -1 if none
 
     /// All points between two links, of two bodies or of one; a soft body counts as one link, -1. Side 0 is that of the
@@ -460,7 +462,7 @@ extern "C"
     {
         int body[2];
         int link[2];        ///< -1: soft
-        int points;         ///< that bear a force
+        int points;         ///< that carry a force
         double position[3]; ///< their mean, each by the size of its force [m]
         double force[3];    ///< on side 1 [N], mean over the last step
         double torque[3];   ///< on side 1, about the position [N m]
@@ -477,15 +479,15 @@ extern "C"
 
     /// Attachments of the scene, in its order.
     int td_model_attachments(const tdModel *model);
-    const char *td_model_attachment_name(const tdModel *model, int attachment); ///< NULL: there is no such
-    /// What side a of an attachment feels in the last step, mean over it: force [N] and its torque [N m] about `point`
-    /// [m], the mean of the places of a's points now. torque and point may be NULL. Zero without a step.
+    const char *td_model_attachment_name(const tdModel *model, int attachment); ///< NULL: none
+    /// Force [N] on side a of an attachment, averaged over the last step, and its torque [N m] about `point`
+    /// [m], the mean of the present positions of a's points. torque and point may be NULL. Zero without a step.
     void td_state_attachment_force(const tdState *state, int attachment, double force[3], double torque[3],
                                    double point[3]);
     /// Couplings of the scene, in its order.
     int td_model_couplings(const tdModel *model);
-    const char *td_model_coupling_name(const tdModel *model, int coupling); ///< NULL: there is no such
-    /// Effort of a coupling in the last step, mean over it. A rod: the force [N] with which it pushes its ends apart.
+    const char *td_model_coupling_name(const tdModel *model, int coupling); ///< NULL: none
+    /// Effort of a coupling, averaged over the last step. A rod: the force [N] with which it pushes its ends apart.
     /// Joints: each feels this times its factor; [N m], or [N] where the first joint slides.
     double td_state_coupling_effort(const tdState *state, int coupling);
 
@@ -522,7 +524,7 @@ extern "C"
     int td_model_sensors(const tdModel *model); ///< number of sensors
     tdSensorInfo td_model_sensor(const tdModel *model, int sensor);
     int td_model_find_sensor(const tdModel *model, const char *name); ///< -1 if none
-    /// What it measured in the last step, mean over it; NAN before one. Returns how many values there are.
+    /// What it measured, averaged over the last step; NAN before the first. Returns how many values there are.
     int td_state_sensor(const tdModel *model, const tdState *state, int sensor, double values[TD_SENSOR_VALUES]);
 
     /// Kinetic and elastic energy [J] at the present positions and velocities. Either may be NULL.
@@ -532,21 +534,21 @@ extern "C"
     tdStatus td_state_save(const tdModel *model, const tdState *state, const char *path, tdError *error);
     /// Reads it back. A file made from another scene is refused with the reason.
     tdStatus td_state_load(const tdModel *model, tdState *state, const char *path, tdError *error);
-    // A state is a value: what td_state_save() writes can be copied and kept in memory. What goes on from a copy goes
-    // on to the same bits. td_state_report() and contact points are of steps, not of the value: they are empty in a
-    // state that was read, until its next step. Sparse factors are made again, which with bodies of full order takes as
-    // long as a factorization.
+    // A state is a value: what td_state_save() writes can be copied and kept in memory. A run continued from a copy
+    // gives the same bits. td_state_report() and contact points belong to steps, not to the value: they are empty in
+    // a state that was read, until its next step. Sparse factors are made again; with bodies of full order that
+    // takes as long as a factorization.
 
-    /// Makes `to` what `from` is; both of the same model.
+    /// Copies `from` into `to`; both of the same model.
     tdStatus td_state_copy(const tdModel *model, tdState *to, const tdState *from, tdError *error);
     /// Bytes of a state's value; the same for all states of a model.
     size_t td_state_size(const tdModel *model, const tdState *state);
     /// Writes it to the caller's memory, of at least that size and aligned to 8 bytes.
     tdStatus td_state_write(const tdModel *model, const tdState *state, void *memory, size_t size, tdError *error);
     /// Reads what td_state_write() wrote, with the same version of the library and the same scene; else it is refused
-    /// and the state stays as it was. Who changed the bytes in between is on his own.
+    /// and the state stays as it was. The bytes must not be changed in between.
     tdStatus td_state_read(const tdModel *model, tdState *state, const void *memory, size_t size, tdError *error);
-    /// Back to where it was when it was made: time 0, at rest, inputs and targets the scene's, springs untied.
+    /// Back to its initial state: time 0, at rest, inputs and targets the scene's, springs untied.
     /// Parameters stay.
     tdStatus td_state_reset(const tdModel *model, tdState *state, tdError *error);
 
@@ -593,16 +595,16 @@ extern "C"
                                     double value, tdError *error);
     double td_state_parameter(const tdModel *model, const tdState *state, tdParameter parameter, int index);
 
-    /// A number that stands for every bit of what td_state_save() keeps: positions, velocities, efforts, memories of
+    /// A hash of every bit of what td_state_save() keeps: positions, velocities, efforts, memories of
     /// materials, time, and what decides how the next steps are solved. Runs of one scene that have the same number
-    /// after a step go on alike to the bit, whatever their numbers of threads, and whether they were resumed or not.
-    /// Kernels of another instruction set round differently, and with them the number is another; so may it be from one
-    /// version of the library to the next. It takes no memory.
+    /// after a step continue identically to the bit, whatever their numbers of threads, and whether they were resumed
+    /// or not. Kernels of another instruction set round differently and give another number; so may the next version of
+    /// the library. It takes no memory.
     uint64_t td_state_hash(const tdModel *model, const tdState *state);
 
     // ---------------------------------------------------------------- outputs by name
 
-    /// What is read of a state, chosen once by names; each is one or more numbers.
+    /// What is read from a state, chosen once by names; each is one or more numbers.
     ///
     ///     time                       [s]                     probe:NAME         position, 3 [m]
     ///     effector:NAME              its value, 1 or 3       input:NAME         value in the last step
@@ -610,7 +612,7 @@ extern "C"
     ///     reaction:BODY              force on it, 3 [N]      contact:A,B        force on B by A, 3 [N]
     ///     joint:BODY,JOINT           position [rad, m]       joint_rate:BODY,JOINT  [rad/s, m/s]
     ///     coords:BODY, rates:BODY    all of them             positions:BODY     nodes, 3 each [m]
-    ///     kinetic, elastic           energy [J]              contacts           points that bear a force
+    ///     kinetic, elastic           energy [J]              contacts           points under load
     ///     penetration                deepest [m]             indicator, rom_error   of reduced bodies
     ///     sensor:NAME                its values
     typedef struct tdOutputs tdOutputs;
@@ -634,26 +636,26 @@ extern "C"
 
     // ---------------------------------------------------------------- batches
 
-    // Many robots of one model, stepped by all cores in one call. Each robot is a state of its own: it comes to the
+    // Many robots of one model, stepped by all cores in one call. Each robot is a separate state: it gives the
     // same bits as it would alone, whatever the number of robots and of threads. A robot that fails stops, with its
-    // last good state, and the others go on; it is left alone until it is reset or read anew.
+    // last good state, and the others go on; it is skipped until it is reset or read again.
     //
     // Arrays are the caller's. Masks have a byte a robot, 0: leave it alone; NULL: all robots.
     //
     // With settings->device = TD_DEVICE_GPU the robots are on a GPU, in single precision: the same bits run to run on
-    // one machine and batch, near those of the CPU. What the GPU does not do is refused when the batch is made.
+    // one machine and batch, near those of the CPU. What the GPU does not support is refused when the batch is made.
 
     typedef struct tdBatch tdBatch;
 
     /// Numbers of robots over time: number k of robot i in row t is data[i * robot + t * time + k * number]. Strides
-    /// count numbers, not bytes; one of 0 has all share the same.
+    /// count numbers, not bytes; with a stride of 0 all share the same numbers.
     typedef struct tdSpan
     {
         double *data;
         int64_t robot, time, number;
     } tdSpan;
 
-    /// settings->threads: of the batch, over which robots are shared out.
+    /// settings->threads: number of threads that step the robots.
     tdStatus td_batch_create(const tdModel *model, const tdSettings *settings, int robots, tdBatch **out,
                              tdError *error);
     void td_batch_free(tdBatch *batch);
@@ -675,7 +677,7 @@ extern "C"
     tdStatus td_batch_set_parameter(tdBatch *batch, tdParameter parameter, int index, const double *values,
                                     int64_t stride, const uint8_t *mask, tdError *error);
     /// Delay between a row of inputs and its effect [s], in whole steps: values as above. Until the first row arrives
-    /// inputs are what they were. A delay that changes begins anew.
+    /// inputs keep their values. A changed delay starts over.
     tdStatus td_batch_set_delay(tdBatch *batch, const double *values, int64_t stride, const uint8_t *mask,
                                 tdError *error);
     /// Values of states (td_state_write, _read) to and from memory: robot i at memory + i * stride bytes; reading with
@@ -709,26 +711,26 @@ extern "C"
     typedef struct tdReductionSettings
     {
         const char *body;      ///< that is reduced; NULL: as the scene says
-        const char *work;      ///< folder of the work; NULL: beside the output, removed at the end
-        bool restart;          ///< throw work away that lies there; else a job that was stopped goes on
-        double pod_tolerance;  ///< in the place of the scene's; 0: that
+        const char *work;      ///< folder of the work; NULL: next to the output, removed at the end
+        bool restart;          ///< discard work that is there; else a job that was stopped resumes
+        double pod_tolerance;  ///< instead of the scene's; 0: that
         double ecsw_tolerance; ///< likewise
         int max_modes;         ///< likewise
-        bool accept;           ///< write a model that is off by more than 20 % where training was not; else it fails
-        /// Told of progress, by one thread at a time; false: stop in order, the work is kept. total 0: not known.
+        bool accept;           ///< write a model even if its held-out error exceeds 20 %; else it fails
+        /// Called with progress, by one thread at a time; false: stop cleanly, the work is kept. total 0: not known.
         bool (*progress)(void *user, const char *phase, int64_t done, int64_t total);
         void *user;
     } tdReductionSettings;
 
-    /// What came of it.
+    /// The result.
     typedef struct tdReduction
     {
         bool stopped;                          ///< by `progress`: no file was written
         int modes;                             ///< of the reduced model
-        int64_t snapshots, failures;           ///< equilibria; places without one
-        int64_t elements, rid_elements;        ///< of the body; that stand for all
+        int64_t snapshots, failures;           ///< equilibria; points without one
+        int64_t elements, rid_elements;        ///< of the body; that represent all
         double pod_error, ecsw_error;          ///< relative, in training
-        double held_out_error, held_out_worst; ///< relative, where training was not: of all places, of the worst
+        double held_out_error, held_out_worst; ///< relative, at held-out points: of all, of the worst
         int64_t held_out_places;
         double motion_error, motion_worst; ///< the same along a motion
         double seconds;
@@ -765,14 +767,14 @@ extern "C"
     void td_control_free(tdControl *control);
     /// Goals over time from a CSV file: t, NAME.x, NAME.y, NAME.z (NAME for effectors of one number), in SI units or
     /// with units in the header, e.g. "tip.x [mm]"; rotation vectors need theirs, "[rad]" or "[deg]". Straight lines
-    /// between rows, constant before and behind. Gaps and values that are not numbers are errors.
+    /// between rows, constant before the first and after the last. Gaps and values that are not numbers are errors.
     tdStatus td_control_load_goals(tdControl *control, const tdModel *model, const char *path, tdError *error);
     /// Measurements of effectors over time, in the same form; they are replayed as time goes on. Outside of their time
     /// there is none.
     tdStatus td_control_load_measurements(tdControl *control, const tdModel *model, const char *path, tdError *error);
     double td_control_duration(const tdControl *control); ///< last time of the goals [s], 0 without
     /// From now on, instead of the file's; NULL: back to the file's, or none. Numbers that are not finite and a
-    /// direction of no length are refused.
+    /// direction of zero length are refused.
     tdStatus td_control_set_goal(tdControl *control, int effector, const double *goal);
     /// Goal of an effector at a time; false when it has none.
     bool td_control_goal(const tdControl *control, int effector, double time, double goal[3]);
@@ -787,8 +789,8 @@ extern "C"
     // ---------------------------------------------------------------- haptics
 
     /// What a hand feels of a scene: two threads, one that takes steps and one at the rate of a device (1 kHz), which
-    /// never wait for each other. The tool is a rigid body of the scene with `guided: true`; its pose is given as a way
-    /// from where it is at the start, along the world's axes, and a rotation as a unit quaternion (w, x, y, z).
+    /// never wait for each other. The tool is a rigid body of the scene with `guided: true`; its pose is given as a
+    /// displacement from its initial position in world axes, and a rotation as a unit quaternion (w, x, y, z).
     typedef struct tdHapticSettings
     {
         const char *tool;         ///< name of the body; NULL: the only one that is guided
@@ -799,18 +801,18 @@ extern "C"
         double max_torque;        ///< [N m] (0.3)
         double slew;              ///< [N/s] how fast a force may grow; 0 (default): 200 times max_force a second
         double resolution;        ///< [m] of the device's encoders (1e-5)
-        bool passive;             ///< true (default): the guard keeps the device from giving a hand energy
+        bool passive;             ///< true (default): the guard prevents the device from adding energy to the hand
     } tdHapticSettings;
 
     typedef struct tdHaptic tdHaptic;
 
-    /// A tick as it was felt.
+    /// Result of a tick.
     typedef struct tdHapticForce
     {
         double force[3], torque[3]; ///< to apply: on the hand, about the origin of the tool [N, N m]
         double asked[3];            ///< force before limits and guard
         double tool[3];             ///< where the origin of the tool is: the device's, less what the coupling gives
-        int contacts;               ///< that bear a force
+        int contacts;               ///< that carry a force
         int slipping;               ///< of these
         int sweeps;                 ///< of the solver
         double fade;                ///< 1; less: the simulation is late, and the force fades
@@ -829,8 +831,8 @@ extern "C"
     /// Device's thread, before a tick: how far the hand closes a grasper, 0: open, 1: closed. Nothing where no body of
     /// the scene follows the tool.
     void td_haptic_grip(tdHaptic *haptic, double grip);
-    /// Device's thread, once a period: no lock, no allocation, no call of the system. position NULL: none has come
-    /// since the last tick; the force ends if that goes on. rotation NULL: none.
+    /// Device's thread, once a period: no lock, no allocation, no system call. position NULL: none has come
+    /// since the last tick; the force fades out if this lasts. rotation NULL: none.
     void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], const double rotation[4],
                         tdHapticForce *out);
     const char *td_haptic_fault(int fault);

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The parallel robot follows a circle by sampling: model predictive path integral control on a batch of robots.
+"""The parallel robot follows a circle by sampling, or a worm crawls: model predictive path integral control on a batch of
+robots.
 
     python mppi.py                               # on the CPU, a few samples
     python mppi.py --device gpu --samples 1024   # on a GPU: a plan of 50 steps for 1,024 samples takes milliseconds
+    python mppi.py --robot worm                  # crawls along x on a floor with friction
 
 In every step of the robot, samples start where it is, each pulls the cables by the plan with noise of its own, and the
-plan becomes their mean, weighted by exp(-cost / temperature) (Williams and others 2017). The robot itself goes on the
+plan becomes their mean, weighted by exp(-cost / temperature) (Williams et al. 2017). The robot itself goes on the
 CPU. Where a reduced model is given it is used for both; else the robot is reduced first, which takes half a minute.
 """
 from __future__ import annotations
@@ -20,6 +22,7 @@ import numpy as np
 import tendril
 
 SCENE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "robots", "parallel", "coarse.yaml")
+WORM = os.path.join(tendril.data.folder(), "scenes", "worm.yaml")
 
 
 class Mppi:
@@ -43,8 +46,8 @@ class Mppi:
         knots = np.arange(0, steps + 5, 5)
         self.smooth = np.array([np.interp(np.arange(steps), knots, np.eye(len(knots))[k]) for k in range(len(knots))]).T
 
-    def turn(self, state: bytes, goals: np.ndarray) -> np.ndarray:
-        """The next row of inputs of a robot in that state, whose end is to be at goals (steps, 3)."""
+    def turn(self, state: bytes, cost_of) -> np.ndarray:
+        """The next row of inputs of a robot in that state; cost_of(places): of each sample, from (robots, steps, 3)."""
         shape = (self.batch.robots, self.smooth.shape[1], len(self.low))
         drawn = np.einsum("tk,rki->rti", self.smooth, self.random.standard_normal(shape)) * self.noise
         drawn[0] = 0
@@ -53,7 +56,7 @@ class Mppi:
         self.batch.read(state)
         places = self.batch.rollout(inputs, out=self.out)
         self.seconds = time.perf_counter() - begin
-        cost = np.square(places - goals).sum(axis=2).mean(axis=1)
+        cost = cost_of(places)
         change = np.square(np.diff(inputs, axis=1) / (self.high - self.low)).sum(axis=(1, 2))
         cost = np.where(np.isfinite(cost), cost, np.inf) + 1e-7 * change
         spread = np.std(cost[np.isfinite(cost)]) + 1e-30
@@ -83,7 +86,8 @@ def follow(model: tendril.Model, samples: int, steps: int, seconds: float, *, sh
     far, took = [], []
     for k in range(round(seconds / h)):
         goals = circle(rest, (k + 1 + np.arange(steps)) * h)
-        row = control.turn(robot.state(0).to_bytes(), goals)
+        row = control.turn(
+            robot.state(0).to_bytes(), lambda places, goals=goals: np.square(places - goals).sum(axis=2).mean(axis=1))
         tip = robot.step(row)[0]
         far.append(np.linalg.norm(tip - goals[0]))
         took.append(control.seconds)
@@ -93,9 +97,31 @@ def follow(model: tendril.Model, samples: int, steps: int, seconds: float, *, sh
     return {"distance": float(np.mean(far[len(far) // 2:])), "seconds": float(np.median(took))}
 
 
+def crawl(model: tendril.Model, samples: int, steps: int, seconds: float, *, show=print, **more) -> dict:
+    """How far the worm has come along -x, where its cables begin to pull [m], and the median time of a turn's samples."""
+    low, high = np.array([a.range for a in model.actuators]).T
+    names = [model.inputs[a.input] for a in model.actuators]
+    samples_of = tendril.Batch(model, samples, inputs=names, outputs=["probe:middle"], **more)
+    robot = tendril.Batch(model, 1, inputs=names, outputs=["probe:middle"])
+    control, h = Mppi(samples_of, steps, low, high, noise=0.4), model.time_step
+    control.plan[:] = low
+    start, took = robot.observe()[0].copy(), []
+    middle = start
+    for k in range(round(seconds / h)):
+        # Where it is at the end of the plan counts; in the mean over its second half, since it swings.
+        row = control.turn(robot.state(0).to_bytes(), lambda places: places[:, steps // 2:, 0].mean(axis=1))
+        middle = robot.step(row)[0]
+        took.append(control.seconds)
+        if (k + 1) % 50 == 0:
+            show(f"t = {(k + 1) * h:.2f} s: {1e3 * (start[0] - middle[0]):.2f} mm, {1e3 * np.median(took[-50:]):.2f} ms for "
+                 f"{samples} samples of {steps} steps")  # fmt: skip
+    return {"distance": float(start[0] - middle[0]), "seconds": float(np.median(took))}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scene", default=SCENE)
+    parser.add_argument("--robot", default="parallel", choices=["parallel", "worm"])
+    parser.add_argument("--scene", help="another one of that kind")
     parser.add_argument("--rom", help="its reduced model; made when it is not given")
     parser.add_argument("--device", default="cpu", help="of the samples: cpu or gpu")
     parser.add_argument("--gpu", help="file of the GPU's back end")
@@ -105,7 +131,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0)
     given = parser.parse_args()
     more = {"device": "gpu", "gpu": given.gpu, "precision": given.precision} if given.device == "gpu" else {}
-    model = tendril.Model(given.scene, rom=given.rom or tendril.reduced(given.scene))
+    scene = given.scene or (WORM if given.robot == "worm" else SCENE)
+    model = tendril.Model(scene, rom=given.rom or tendril.reduced(scene))
+    if given.robot == "worm":
+        result = crawl(model, given.samples, given.steps, given.seconds, **more)
+        print(f"{1e3 * result['distance']:.1f} mm in {given.seconds} s, {1e3 * result['seconds']:.2f} ms a turn")
+        return
     result = follow(model, given.samples, given.steps, given.seconds, **more)
     print(f"{1e3 * result['distance']:.2f} mm off on the circle, {1e3 * result['seconds']:.2f} ms a turn")
 

@@ -14,17 +14,18 @@ of Gymnasium: :mod:`tendril.envs`.
 """
 from ._library import Cancelled, Error, FileError, InputError, NumericError, OutOfMemory, UsageError, lib as _lib
 from .batch import Batch
-from .control import Control, Reduction, reduce
+from .control import Control, Reduction, Tracking, TrackingError, reduce
 from .data import reduced, robot
 from .model import Actuator, Body, Effector, Joint, Model, Outputs, Sensor
 from .pictures import Recording, Viewer, plot, program, render, view, write_png
 from .scene import Scene
 from .state import CONTACT, Actuation, Report, State, Wrench
 from .studies import (
-    Compared, Comparison, Fits, Fitted, Load, Loads, Parameter, Workspace, compare, estimate, fit, workspace,
+    Compared, Comparison, Fits, Fitted, Load, Loads, Parameter, Sweep, Workspace, compare, estimate, fit, sweep,
+    workspace,
 )  # fmt: skip
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if _lib.td_version().decode() != __version__:
     raise ImportError(
@@ -34,7 +35,7 @@ if _lib.td_version().decode() != __version__:
 __all__ = [
     "Actuation", "Actuator", "Batch", "Body", "CONTACT", "Cancelled", "Compared", "Comparison", "Control", "Effector",
     "Error", "FileError", "Fits", "Fitted", "InputError", "Joint", "Load", "Loads", "Model", "NumericError",
-    "OutOfMemory", "Outputs", "Parameter", "Recording", "Reduction", "Report", "Scene", "Sensor", "State", "UsageError", "Viewer",
-    "Workspace", "Wrench", "compare", "estimate", "fit", "plot", "program", "reduce", "reduced", "render", "robot", "view",
+    "OutOfMemory", "Outputs", "Parameter", "Recording", "Reduction", "Report", "Scene", "Sensor", "State", "Sweep", "Tracking", "TrackingError", "UsageError", "Viewer",
+    "Workspace", "Wrench", "compare", "estimate", "fit", "plot", "program", "reduce", "reduced", "render", "robot", "sweep", "view",
     "workspace", "write_png",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SONAME = "libtendril.so.0.1"
+SONAME = "libtendril.so.0.2"
 TD_STAGES = 9
 
 log = logging.getLogger("tendril")
@@ -36,7 +36,7 @@ class Error(Exception):
         place = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
         super().__init__(f"{place}{field + ': ' if field else ''}{message}")
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return type(self), (self.message, self.file, self.line, self.field)
 
 
@@ -66,6 +66,16 @@ class Cancelled(Error):
 
 CANCELLED = 130
 _ERRORS = {2: UsageError, 3: InputError, 4: NumericError, 5: OutOfMemory, 6: FileError, 130: Cancelled}
+
+
+class Held:
+    """What has memory of the library behind it. Its number means nothing in another process, and two that have the same
+    would both give it back: it is neither pickled nor copied as other objects are."""
+
+    _instead = ""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a tendril.{type(self).__name__} can be neither pickled nor copied{self._instead}")
 
 
 # ---------------------------------------------------------------- structures
@@ -255,6 +265,7 @@ class tdContactPoint(c.Structure):
         ("distance", c.c_double),
         ("force", c.c_double * 3),
         ("slip", c.c_double * 3),
+        ("torque", c.c_double * 3),
     ]
 
 
@@ -378,6 +389,56 @@ class tdComparedInfo(c.Structure):
         ("indicator", c.c_double),
         ("foretold", c.c_double),
         ("distance", c.c_double),
+    ]
+
+
+class tdTrackingInfo(c.Structure):
+    _fields_ = [
+        ("effectors", c.c_int),
+        ("steps", c.c_int64),
+        ("out_of_reach", c.c_int64),
+        ("limited", c.c_int64),
+        ("blocked", c.c_int64),
+        ("stopped", c.c_int64),
+        ("solve", c.c_double * 4),
+        ("step", c.c_double * 4),
+    ]
+
+
+class tdTrackingError(c.Structure):
+    _fields_ = [
+        ("effector", c.c_int),
+        ("mean", c.c_double),
+        ("max", c.c_double),
+        ("rms", c.c_double),
+        ("settled", c.c_int64),
+        ("settled_mean", c.c_double),
+        ("settled_max", c.c_double),
+    ]
+
+
+class tdSweepSettings(c.Structure):
+    _fields_ = [
+        ("inputs", c.c_char_p),
+        ("out", c.c_char_p),
+        ("n_outputs", c.c_int),
+        ("outputs", c.POINTER(c.c_char_p)),
+        ("hold", c.c_int),
+        ("restart", c.c_bool),
+        ("progress", ProgressFn),
+        ("user", c.c_void_p),
+    ]
+
+
+class tdSweep(c.Structure):
+    _fields_ = [
+        ("stopped", c.c_bool),
+        ("resumed", c.c_bool),
+        ("robots", c.c_int64),
+        ("rows", c.c_int64),
+        ("steps", c.c_int64),
+        ("failed", c.c_int64),
+        ("seconds", c.c_double),
     ]
 
 
@@ -514,7 +575,8 @@ class tdPictureSettings(c.Structure):
 STRUCTURES = [
     tdError, tdSettings, tdActuatorInfo, tdEffectorInfo, tdToolInfo, tdJointInfo, tdActuation, tdToolState, tdSpring,
     tdReport, tdContactPoint, tdSensorInfo, tdOutputInfo, tdSpan, tdRollout, tdControlSettings, tdReductionSettings, tdReduction,
-    tdRarely, tdCompareSettings, tdComparisonInfo, tdComparedInfo, tdWorkspaceSettings, tdWorkspaceInfo,
+    tdRarely, tdCompareSettings, tdComparisonInfo, tdComparedInfo, tdTrackingInfo, tdTrackingError,
+    tdSweepSettings, tdSweep, tdWorkspaceSettings, tdWorkspaceInfo,
     tdEstimateSettings, tdLoadsInfo, tdLoadInfo, tdFitsSettings, tdFittedInfo, tdFittedParameter,
     tdPictureSettings,
 ]  # fmt: skip
@@ -670,6 +732,15 @@ _FUNCTIONS = {
     "td_comparison_paths": (_P, _P, _I),
     "td_comparison_write": (_I, _P, _S, _E),
     "td_comparison_report": (_I, _P, _S, _E),
+    "td_tracking_create": (_I, _P, _P, _S, c.c_bool, c.POINTER(_P), _E),
+    "td_tracking_free": (None, _P),
+    "td_tracking_add": (_I, _P, _P, _D, _E),
+    "td_tracking_finish": (_I, _P, _E),
+    "td_tracking_info": (tdTrackingInfo, _P),
+    "td_tracking_error": (tdTrackingError, _P, _I, c.c_bool),
+    "td_tracking_report": (_I, _P, _S, c.c_bool, _S, _E),
+    "td_default_sweep": (tdSweepSettings,),
+    "td_sweep_run": (_I, _S, c.POINTER(tdSweepSettings), c.POINTER(tdSettings), c.POINTER(tdSweep), _E),
     "td_default_workspace": (tdWorkspaceSettings,),
     "td_workspace_explore": (_I, _S, c.POINTER(tdWorkspaceSettings), c.POINTER(tdSettings), c.POINTER(_P), _E),
     "td_workspace_free": (None, _P),
@@ -728,8 +799,8 @@ def check(status: int, error: tdError) -> None:
         raise error.exception(status)
 
 
-@LogFn
-def _log(_user, level, message):
+@LogFn  # type: ignore[misc]
+def _log(_user: Any, level: int, message: bytes) -> None:
     log.log((logging.DEBUG, logging.INFO, logging.WARNING)[level], "%s", message.decode(errors="replace"))
 
 
@@ -755,10 +826,10 @@ class Watch:
 
     def __init__(self, progress: Callable[[str, int, int], Any] | None) -> None:
         self._raised: list[BaseException] = []
-        self._came: dict = {}
+        self._came: dict[Any, Any] = {}
         self._main = threading.current_thread() is threading.main_thread()
 
-        def tell(_user, phase, done, total):
+        def tell(_user: Any, phase: bytes, done: int, total: int) -> bool:
             try:
                 if progress is not None:
                     progress(phase.decode(), done, total)
@@ -789,7 +860,7 @@ class Watch:
         check(status, error)
 
 
-def settings(threads: int = 0, rom: str | os.PathLike | None = None, portable: bool = False, rom_whole: bool = False,
+def settings(threads: int = 0, rom: str | os.PathLike[str] | None = None, portable: bool = False, rom_whole: bool = False,
              packages: str | None = None, full_order: bool = False, quiet: bool = False) -> tdSettings:  # fmt: skip
     """Settings of the library, whose messages go to the logger "tendril" unless they are not wanted."""
     out = lib.td_default_settings()

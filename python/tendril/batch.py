@@ -14,13 +14,13 @@ from . import _library as td
 from ._library import UsageError, lib
 from .model import Model, Outputs, _texts
 from .state import State, _parameter
-from .views import Device, address, mask_of, numbers, on_gpu
+from .views import Array, Device, address, count, doubles, mask_of, numbers, on_gpu
 
 _DEVICES = {"cpu": 0, "gpu": 1}
 _PRECISIONS = {"split": 0, "half": 1, "single": 2}
 
 
-class Batch:
+class Batch(td.Held):
     """Robots of one model, stepped by all cores in one call.
 
     Each robot comes to the same bits as it would alone, whatever the number of robots and threads. One that fails
@@ -42,10 +42,10 @@ class Batch:
     """
 
     def __init__(self, model: Model, robots: int, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] = (),
-                 threads: int = 0, log: bool = False, device: str = "cpu", gpu: str | os.PathLike | None = None,
+                 threads: int = 0, log: bool = False, device: str = "cpu", gpu: str | os.PathLike[str] | None = None,
                  precision: str = "split") -> None:  # fmt: skip
         self._handle = 0
-        self.model, self.robots = model, int(robots)
+        self.model, self.robots = model, count(robots, "the number of robots")
         if device not in _DEVICES or precision not in _PRECISIONS:
             raise UsageError(f"device is one of {', '.join(_DEVICES)} and precision one of {', '.join(_PRECISIONS)}, "
                              f"not {device!r} and {precision!r}")  # fmt: skip
@@ -59,7 +59,7 @@ class Batch:
         handle, error = c.c_void_p(), td.tdError()
         td.check(lib.td_batch_create(model._handle, c.byref(settings), self.robots, c.byref(handle), c.byref(error)),
                  error)  # fmt: skip
-        self._handle, self._pid, self._alone = handle.value, os.getpid(), threading.Lock()
+        self._handle, self._pid, self._alone = handle.value or 0, os.getpid(), threading.Lock()
         #: By robot: 0, or the status that it stopped with.
         self.status = np.zeros(self.robots, np.int32)
         #: By robot: steps that it took in the last call.
@@ -73,6 +73,8 @@ class Batch:
         if getattr(self, "_handle", 0) and self._pid == os.getpid():
             lib.td_batch_free(self._handle)
             self._handle = 0
+
+    _instead = "; send what its write() gives, and read() of a batch of the same scene takes it"
 
     def __len__(self) -> int:
         return self.robots
@@ -108,7 +110,7 @@ class Batch:
         return self.outputs.slices
 
     @property
-    def failed(self) -> np.ndarray:
+    def failed(self) -> Array:
         """By robot: whether it has stopped. :meth:`error` says why."""
         return self.status != 0
 
@@ -136,7 +138,7 @@ class Batch:
     # ------------------------------------------------------------ stepping
 
     def rollout(self, inputs: Any = None, *, rows: int | None = None, hold: int = 1, mask: Any = None,
-                out: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
+                out: Array | None = None) -> Array:  # fmt: skip
         """Takes ``rows`` x ``hold`` steps and returns the outputs after each row, (robots, rows, width).
 
         inputs: (robots, rows, inputs), or (rows, inputs) for all robots alike; in any memory order, without a copy
@@ -151,7 +153,8 @@ class Batch:
         Each robot takes all its steps before the next one does, which keeps it in the cache. After Ctrl-C each is after
         some whole step, and ``taken`` says how many it took.
         """
-        n, width = len(self.inputs), self.width
+        n, width, hold = len(self.inputs), self.width, count(hold, "hold")
+        rows = None if rows is None else count(rows, "rows")
         if on_gpu(inputs) or on_gpu(out):
             return self._rollout_there(inputs, rows, hold, mask, out)
         given = None
@@ -165,7 +168,7 @@ class Batch:
             if rows is not None and rows != given.shape[1]:
                 raise UsageError(f"there are {given.shape[1]} rows of inputs, and rows = {rows}")
             rows = given.shape[1]
-        rows = 1 if rows is None else int(rows)
+        rows = 1 if rows is None else rows
         if rows < 0 or hold < 1:
             raise UsageError(f"a rollout of {rows} rows with {hold} steps each")
         chosen = mask_of(mask, self.robots)
@@ -200,7 +203,7 @@ class Batch:
                                  f"({self.robots}, rows, {len(self.inputs)}) is wanted")  # fmt: skip
             rows = given.shape[1]
             plan.inputs = td.tdSpan(given.address, *given.strides)
-        rows = 1 if rows is None else int(rows)
+        rows = 1 if rows is None else rows
         if rows < 0 or hold < 1:
             raise UsageError(f"a rollout of {rows} rows with {hold} steps each")
         if self.width > 0:
@@ -214,7 +217,7 @@ class Batch:
             self._roll(plan)
         return out
 
-    def step(self, inputs: Any = None, *, hold: int = 1, mask: Any = None, out: np.ndarray | None = None) -> np.ndarray:
+    def step(self, inputs: Any = None, *, hold: int = 1, mask: Any = None, out: Array | None = None) -> Array:
         """One row: inputs (robots, inputs) or (inputs,) -> outputs (robots, width)."""
         if inputs is not None:
             inputs = self._doubles(inputs, "inputs")
@@ -229,13 +232,13 @@ class Batch:
         return self.rollout(inputs, hold=hold, mask=mask, out=out, rows=1)[:, 0, :]
 
     @staticmethod
-    def _doubles(value: Any, what: str) -> np.ndarray:
-        try:
-            if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+    def _doubles(value: Any, what: str) -> Array:
+        if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+            try:
                 value = np.from_dlpack(value)  # of another library, where it lies
-            return np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise UsageError(f"{what}: {error}") from None
+            except (TypeError, ValueError, BufferError, RuntimeError) as error:
+                raise UsageError(f"{what}: {error}") from None
+        return doubles(value, what)
 
     def _roll(self, plan: td.tdRollout) -> None:
         error = td.tdError()
@@ -243,7 +246,7 @@ class Batch:
         self.status[self.status == td.CANCELLED] = 0  # they have not failed
         td.check(status, error)
 
-    def observe(self, mask: Any = None, out: np.ndarray | None = None) -> np.ndarray:
+    def observe(self, mask: Any = None, out: Array | None = None) -> Array:
         """Outputs at the present states, (robots, width)."""
         if out is None:
             out = np.full((self.robots, self.width), np.nan)
@@ -263,7 +266,7 @@ class Batch:
             td.check(lib.td_batch_reset(self._handle, address(chosen), c.byref(error)), error)
             self._cleared(chosen)
 
-    def _cleared(self, chosen: np.ndarray | None) -> None:
+    def _cleared(self, chosen: Array | None) -> None:
         self.status[:] = 0 if chosen is None else np.where(chosen, 0, self.status)
 
     # ------------------------------------------------------------ what robots are
@@ -282,13 +285,13 @@ class Batch:
         with self._alone:
             td.check(lib.td_batch_set_delay(self._handle, address(array), 1, address(chosen), c.byref(error)), error)
 
-    def _by_robot(self, values: Any, what: str) -> np.ndarray:
+    def _by_robot(self, values: Any, what: str) -> Array:
         array = self._doubles(values, what)
         return numbers(np.full(self.robots, array) if array.ndim == 0 else array, (self.robots,), what)
 
     # ------------------------------------------------------------ where robots are
 
-    def write(self) -> np.ndarray:
+    def write(self) -> Array:
         """The states of all robots as values, (robots, bytes)."""
         size, error = lib.td_state_size(self.model._handle, lib.td_batch_state(self._handle, 0)), td.tdError()
         out = np.empty((self.robots, size), np.uint8)
@@ -296,7 +299,7 @@ class Batch:
             td.check(lib.td_batch_write(self._handle, address(out), size, None, c.byref(error)), error)
         return out
 
-    def read(self, values: np.ndarray | bytes, mask: Any = None) -> None:
+    def read(self, values: Array | bytes, mask: Any = None) -> None:
         """Puts robots where :meth:`write` found them; or all where one state is (:meth:`State.to_bytes`)."""
         one = isinstance(values, bytes | bytearray)
         array = np.frombuffer(values, np.uint8) if one else np.ascontiguousarray(values, np.uint8)
@@ -310,7 +313,7 @@ class Batch:
             self._cleared(chosen)
 
 
-def _span(array: np.ndarray) -> td.tdSpan:
+def _span(array: Array) -> td.tdSpan:
     if any(s % 8 for s in array.strides):
         raise UsageError("arrays of doubles have to be aligned to 8 bytes")
     robot, rows, number = (s // 8 for s in array.strides)

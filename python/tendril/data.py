@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 from ._library import InputError, lib
 from .scene import Scene
@@ -40,7 +41,7 @@ def cache() -> Path:
     return path
 
 
-def reduced(scene: str | os.PathLike | Scene, *, body: str | None = None, **more) -> Path:
+def reduced(scene: str | os.PathLike[str] | Scene, *, body: str | None = None, **more: Any) -> Path:
     """The reduced model of a scene, made when it is first wanted (minutes) and kept for the next time.
 
     body: which is reduced, of a scene with several.

@@ -13,7 +13,7 @@ import numpy as np
 from . import _library as td
 from ._library import UsageError, lib
 from .scene import Scene
-from .views import address, view
+from .views import Array, address, view
 
 if TYPE_CHECKING:
     from .batch import Batch
@@ -87,7 +87,11 @@ class Body:
     joints: tuple[Joint, ...]
 
 
-class Model:
+def _pair(two: Any) -> tuple[float, float]:
+    return two[0], two[1]
+
+
+class Model(td.Held):
     """A compiled scene. It never changes; states, batches and views keep it alive.
 
     >>> model = tendril.Model("finger.yaml")
@@ -104,8 +108,8 @@ class Model:
     packages: where package://NAME/... of robots is, "NAME=FOLDER:...".
     """
 
-    def __init__(self, scene: str | os.PathLike | Mapping[str, Any] | Scene, *, rom: str | os.PathLike | None = None,
-                 rom_whole: bool = False, full_order: bool = False, folder: str | os.PathLike | None = None, portable: bool = False,
+    def __init__(self, scene: str | os.PathLike[str] | Mapping[str, Any] | Scene, *, rom: str | os.PathLike[str] | None = None,
+                 rom_whole: bool = False, full_order: bool = False, folder: str | os.PathLike[str] | None = None, portable: bool = False,
                  packages: str | None = None) -> None:  # fmt: skip
         self._handle = 0
         self._portable, self._rom = portable, rom
@@ -121,12 +125,12 @@ class Model:
             self.file = os.fspath(scene)
             status = lib.td_model_load(os.fsencode(scene), c.byref(settings), c.byref(handle), c.byref(error))
         td.check(status, error)
-        self._handle = handle.value
+        self._handle = handle.value or 0
         self._list()
 
     @classmethod
-    def from_text(cls, text: str, *, name: str = "text", folder: str | os.PathLike | None = None,
-                  rom: str | os.PathLike | None = None, portable: bool = False) -> Model:  # fmt: skip
+    def from_text(cls, text: str, *, name: str = "text", folder: str | os.PathLike[str] | None = None,
+                  rom: str | os.PathLike[str] | None = None, portable: bool = False) -> Model:  # fmt: skip
         """A scene from YAML text. ``name`` stands for the file in messages."""
         self = cls.__new__(cls)
         self._handle, self._portable, self._rom, self.file = 0, portable, rom, name
@@ -134,7 +138,7 @@ class Model:
         handle, error, data = c.c_void_p(), td.tdError(), text.encode()
         td.check(lib.td_model_parse(data, len(data), name.encode(), os.fsencode(folder) if folder else None,
                                     c.byref(settings), c.byref(handle), c.byref(error)), error)  # fmt: skip
-        self._handle = handle.value
+        self._handle = handle.value or 0
         self._list()
         return self
 
@@ -184,8 +188,8 @@ class Model:
     def _actuator(self, a: int) -> Actuator:
         i = lib.td_model_actuator(self._handle, a)
         return Actuator(i.name.decode(), i.kind.decode(), i.drive.decode(), i.effort_unit.decode(),
-                        i.displacement_unit.decode(), i.input, i.driven, tuple(i.effort), tuple(i.displacement),
-                        tuple(i.gas), i.effort_rate, i.displacement_rate)  # fmt: skip
+                        i.displacement_unit.decode(), i.input, i.driven, _pair(i.effort), _pair(i.displacement),
+                        _pair(i.gas), i.effort_rate, i.displacement_rate)  # fmt: skip
 
     def _sensor(self, s: int) -> Sensor:
         i = lib.td_model_sensor(self._handle, s)
@@ -204,8 +208,13 @@ class Model:
     def __repr__(self) -> str:
         return f"<tendril.Model {self.file}: {len(self.bodies)} bodies, {self.dofs} dofs, {len(self.inputs)} inputs>"
 
-    def __reduce__(self):
-        raise TypeError("a model cannot be pickled; send the path of its scene, and states by State.to_bytes()")
+    _instead = "; send the path of its scene, or the Scene, and states by State.to_bytes()"
+
+    def __copy__(self) -> Model:
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        return self
 
     # ------------------------------------------------------------ names
 
@@ -243,12 +252,12 @@ class Model:
 
     # ------------------------------------------------------------ shapes
 
-    def rest(self, body: int | str = 0) -> np.ndarray:
+    def rest(self, body: int | str = 0) -> Array:
         """Nodes of a body at rest, (nodes, 3) [m]. A view."""
         b = self.body(body)
         return view(self, lib.td_model_body_rest(self._handle, b), (self.bodies[b].nodes, 3))
 
-    def triangles(self, body: int | str = 0) -> np.ndarray:
+    def triangles(self, body: int | str = 0) -> Array:
         """Triangles of its surface, (triangles, 3) nodes, outward. A view."""
         b, pointer = self.body(body), c.c_void_p()
         count = lib.td_model_body_triangles(self._handle, b, c.byref(pointer))
@@ -262,7 +271,7 @@ class Model:
 
         return State(self, threads=threads)
 
-    def render(self, width: int = 800, height: int = 600, **more: Any) -> np.ndarray:
+    def render(self, width: int = 800, height: int = 600, **more: Any) -> Array:
         """A picture of the scene at its start, (height, width, 3) uint8; see :func:`tendril.pictures.render`."""
         return self.state().render(width, height, **more)
 
@@ -285,7 +294,7 @@ class Model:
         return Outputs(self, names)
 
 
-class Outputs:
+class Outputs(td.Held):
     """Numbers that are read of a state, by name.
 
     ::
@@ -311,7 +320,7 @@ class Outputs:
             handle, error = c.c_void_p(), td.tdError()
             td.check(lib.td_outputs_create(model._handle, len(self.names), _texts(self.names), c.byref(handle),
                                            c.byref(error)), error)  # fmt: skip
-            _handle, self._owned = handle.value, True
+            _handle, self._owned = handle.value or 0, True
         self._handle = _handle
         #: Numbers of all outputs together.
         self.width: int = lib.td_outputs_width(_handle)
@@ -327,7 +336,7 @@ class Outputs:
         if getattr(self, "_owned", False) and self._handle:
             lib.td_outputs_free(self._handle)
 
-    def read(self, state: State, out: np.ndarray | None = None) -> np.ndarray:
+    def read(self, state: State, out: Array | None = None) -> Array:
         """All numbers of a state, (width,), into ``out`` where it is given."""
         if state.model is not self.model:
             raise UsageError("the outputs are of another model than the state")
@@ -340,5 +349,5 @@ class Outputs:
         return out
 
 
-def _texts(names: Sequence[str]):
+def _texts(names: Sequence[str]) -> Any:
     return (c.c_char_p * (len(names) or 1))(*[n.encode() for n in names])

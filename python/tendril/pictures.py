@@ -20,7 +20,7 @@ import numpy as np
 
 from . import _library as td
 from ._library import FileError, UsageError, lib
-from .views import address
+from .views import Array, address
 
 if TYPE_CHECKING:
     from .model import Model
@@ -31,7 +31,7 @@ def render(state: State, width: int = 800, height: int = 600, *, azimuth: float 
            elevation: float | None = None, zoom: float = 1.0, up: str = "z", parallel: bool = False,
            opacity: float | None = None, background: str = "light", title: str | None = None, marks: bool = True,
            probes: bool = False, supports: bool = False, edges: bool = False, shadow: bool = True, axes: bool = True,
-           key: bool = True, supersample: int = 2) -> np.ndarray:  # fmt: skip
+           key: bool = True, supersample: int = 2) -> Array:  # fmt: skip
     """A picture of a state as an array, (height, width, 3) uint8, made without a display.
 
     azimuth, elevation: of the viewer [deg]. marks: cables, cavities, effectors, targets, forces of contact.
@@ -54,7 +54,7 @@ def render(state: State, width: int = 800, height: int = 600, *, azimuth: float 
     return out
 
 
-def write_png(path: str | os.PathLike, picture: Any) -> None:
+def write_png(path: str | os.PathLike[str], picture: Any) -> None:
     """Writes a picture, (height, width, 3) uint8, as a PNG file."""
     picture = np.asarray(picture)
     if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8 or 0 in picture.shape:
@@ -74,7 +74,7 @@ def write_png(path: str | os.PathLike, picture: Any) -> None:
 # ---------------------------------------------------------------- recordings
 
 
-def _packed(array: np.ndarray, kind: str) -> str:
+def _packed(array: Array, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(array, kind).tobytes()).decode()
 
 
@@ -94,7 +94,7 @@ class Recording:
     def __init__(self, state: State, title: str = "") -> None:
         self.state, self.title = state, title
         self.times: list[float] = []
-        self._frames: list[np.ndarray] = []
+        self._frames: list[Array] = []
         parts, first = [], 0
         for b, body in enumerate(state.model.bodies):
             parts.append(np.asarray(state.model.triangles(b)) + first)
@@ -131,7 +131,7 @@ class Recording:
         page = Path(__file__).with_name("recording.html").read_text()
         return page.replace("{{HEIGHT}}", str(int(height))).replace("{{DATA}}", json.dumps(data).replace("</", "<\\/"))
 
-    def save(self, path: str | os.PathLike, height: int = 420) -> None:
+    def save(self, path: str | os.PathLike[str], height: int = 420) -> None:
         """Writes the page as an HTML file."""
         Path(path).write_text(self.html(height))
 
@@ -146,7 +146,7 @@ class Recording:
 class Viewer:
     """The viewer in a process of its own; ``address`` is what a browser opens. It ends with :meth:`close`."""
 
-    def __init__(self, process: subprocess.Popen, address: str) -> None:
+    def __init__(self, process: subprocess.Popen[str], address: str) -> None:
         self._process, self.address = process, address
 
     def close(self) -> None:
@@ -179,7 +179,7 @@ def program() -> str:
     return named
 
 
-def view(scene: str | os.PathLike, *, rom: str | os.PathLike | None = None, port: int = 0, paused: bool = False,
+def view(scene: str | os.PathLike[str], *, rom: str | os.PathLike[str] | None = None, port: int = 0, paused: bool = False,
          browser: bool = True) -> Viewer:  # fmt: skip
     """Opens a scene in the viewer, which simulates it in real time: `tendril view`, in a process of its own.
 
@@ -190,7 +190,7 @@ def view(scene: str | os.PathLike, *, rom: str | os.PathLike | None = None, port
     command += ["--paused"] if paused else []
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
     text = ""
-    for line in process.stdout:  # the one object that it prints, then it serves
+    for line in process.stdout or ():  # the one object that it prints, then it serves
         text += line
         try:
             said = json.loads(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +28,21 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a scene cannot hold {type(value).__name__}")
 
 
-class Scene:
+def _not_finite(value: Any, path: str) -> tuple[str, float] | None:
+    """The first number that is not finite, with its path."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if value.dtype.kind == "f" and not np.isfinite(value).all() else ()
+    if isinstance(value, float | np.floating):
+        return None if math.isfinite(value) else (path, float(value))
+    inner: list[tuple[str, Any]] = []
+    if isinstance(value, Mapping):
+        inner = [(f"{path}.{key}" if path else str(key), v) for key, v in value.items()]
+    elif isinstance(value, list | tuple):
+        inner = [(f"{path}[{k}]", v) for k, v in enumerate(value)]
+    return next((found for p, v in inner if (found := _not_finite(v, p)) is not None), None)
+
+
+class Scene(td.Held):
     """A scene that is put together in code: the keys of scene files (docs/scene.md), at paths.
 
     >>> scene = tendril.Scene(time_step="10 ms", gravity=[0, 0, -9.81])
@@ -46,7 +61,7 @@ class Scene:
     the path.
     """
 
-    def __init__(self, start: Mapping[str, Any] | str | os.PathLike | None = None, *, folder: str | os.PathLike | None = None,
+    def __init__(self, start: Mapping[str, Any] | str | os.PathLike[str] | None = None, *, folder: str | os.PathLike[str] | None = None,
                  name: str | None = None, **keys: Any) -> None:  # fmt: skip
         self._handle = 0
         file = None if start is None or isinstance(start, Mapping) else Path(start)
@@ -56,7 +71,7 @@ class Scene:
         self.folder = Path(folder) if folder is not None else Path()
         handle, error = c.c_void_p(), td.tdError()
         td.check(lib.td_build_create(self.name.encode(), os.fsencode(self.folder), c.byref(handle), c.byref(error)), error)
-        self._handle = handle.value
+        self._handle = handle.value or 0
         if file is not None:
             self._yaml("", file.read_bytes())
         elif start is not None:
@@ -70,6 +85,9 @@ class Scene:
         if getattr(self, "_handle", 0):
             lib.td_build_free(self._handle)
             self._handle = 0
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _again, (self.text, self.folder, self.name)
 
     def __repr__(self) -> str:
         return f"<tendril.Scene {self.name}: {self.count('')} keys>"
@@ -90,7 +108,12 @@ class Scene:
             td.check(lib.td_build_numbers(self._handle, path.encode(), len(array), array.ctypes.data, c.byref(error)), error)
             return
         try:
+            odd = _not_finite(value, path)
+            if odd is not None:
+                raise UsageError(f"{odd[1]} is no number that a scene can hold; give a finite one", field=odd[0])
             text = json.dumps(value, default=_plain, allow_nan=False, ensure_ascii=False, indent=1)
+        except UsageError:
+            raise
         except (TypeError, ValueError, RecursionError) as wrong:
             raise UsageError(f"the scene is no dictionary of plain values: {wrong}", field=path) from None
         self._yaml(path, text.encode())
@@ -117,9 +140,9 @@ class Scene:
         """The scene as the text of a scene file."""
         out, error = c.c_char_p(), td.tdError()
         td.check(lib.td_build_scene(self._handle, c.byref(out), c.byref(error)), error)
-        return out.value.decode()
+        return (out.value or b"").decode()
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes it as a scene file."""
         Path(path).write_text(self.text)
 
@@ -130,7 +153,14 @@ class Scene:
         return Model(self, **more)
 
 
-def source(scene: Any, settings: td.tdSettings, folder: str | os.PathLike | None = None) -> bytes:
+def _again(text: str, folder: Path, name: str) -> Scene:
+    """A scene that was pickled or copied."""
+    scene = Scene(folder=folder, name=name)
+    scene._yaml("", text.encode())
+    return scene
+
+
+def source(scene: Any, settings: td.tdSettings, folder: str | os.PathLike[str] | None = None) -> bytes:
     """Path of a scene for the library. One in code goes into the settings, and its path names it."""
     if isinstance(scene, Mapping):
         scene = Scene(scene, folder=folder)

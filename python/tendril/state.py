@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes as c
+import math
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from . import _library as td
 from ._library import UsageError, lib
 from .model import Model
-from .views import address, numbers, view
+from .views import Array, address, numbers, view
 
 
 class Actuation(NamedTuple):
@@ -28,15 +29,17 @@ class Actuation(NamedTuple):
 class Wrench(NamedTuple):
     """A force [N] and its torque [N m] about a point [m]."""
 
-    force: np.ndarray
-    torque: np.ndarray
-    point: np.ndarray
+    force: Array
+    torque: Array
+    point: Array
 
 
-#: A point of contact of the last step: side 0 is pushed against the normal, side 1 along it; ``force`` [N] is on side 1.
+#: A point of contact of the last step: side 0 is pushed against the normal, side 1 along it; ``force`` [N] and
+#: ``torque`` [N m, of torsional and rolling friction] are on side 1.
 CONTACT = np.dtype(
     [("body", "<i4", 2), ("link", "<i4", 2), ("key", "<u8"), ("position", "<f8", 3), ("normal", "<f8", 3),
-     ("distance", "<f8"), ("force", "<f8", 3), ("slip", "<f8", 3)], align=True)  # fmt: skip
+     ("distance", "<f8"), ("force", "<f8", 3), ("slip", "<f8", 3),
+     ("torque", "<f8", 3)], align=True)  # fmt: skip
 
 _step, _time, _steps = lib.td_step, lib.td_state_time, lib.td_state_steps
 
@@ -58,14 +61,14 @@ class Report:
         value = getattr(self._data, name)
         return tuple(value) if isinstance(value, c.Array) else value
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [name for name, *_ in td.tdReport._fields_ if name != "error"]
 
     def __repr__(self) -> str:
         return f"<tendril.Report {', '.join(f'{n}={getattr(self, n)}' for n in dir(self) if getattr(self, n))}>"
 
 
-class State:
+class State(td.Held):
     """What changes while a scene runs: made by :meth:`Model.state`.
 
     Arrays that the engine holds are views without a copy; they are read-only, show what is now, and keep the state
@@ -81,7 +84,7 @@ class State:
             settings = td.settings(threads=threads, portable=model._portable)
             handle, error = c.c_void_p(), td.tdError()
             td.check(lib.td_state_create(self._model, c.byref(settings), c.byref(handle), c.byref(error)), error)
-            _handle = handle.value
+            _handle = handle.value or 0
         self._handle = _handle
         self._pid = os.getpid()
 
@@ -108,6 +111,8 @@ class State:
 
     def step(self, steps: int = 1) -> None:
         """Takes steps. Where one fails, :class:`NumericError` says why and the state is that before it."""
+        if steps < 0:
+            raise UsageError(f"{steps} steps cannot be taken; copy a state to come back to it, or reset() it")
         with self._alone:
             for _ in range(steps):
                 if _step(self._model, self._handle):
@@ -123,7 +128,7 @@ class State:
         """What the last step did; a copy."""
         return Report(td.tdReport.from_buffer_copy(lib.td_state_report(self._handle).contents))
 
-    def render(self, width: int = 800, height: int = 600, **more: Any) -> np.ndarray:
+    def render(self, width: int = 800, height: int = 600, **more: Any) -> Array:
         """A picture as an array, (height, width, 3) uint8; see :func:`tendril.pictures.render`."""
         from .pictures import render
 
@@ -134,10 +139,15 @@ class State:
     def set_input(self, key: int | str, value: float | None) -> None:
         """Gives an input its value from now on, in SI; None hands it back to the scene's motion."""
         index = self.model.input(key)
-        value = float("nan") if value is None else float(value)
+        try:
+            number = math.nan if value is None else float(value)
+        except (TypeError, ValueError):
+            number = math.inf
+        if value is not None and not math.isfinite(number):
+            raise UsageError(f"input '{self.model.inputs[index]}' is {value!r}; give a finite number in SI units, or None "
+                             "for the scene's motion")  # fmt: skip
         with self._alone:
-            if lib.td_state_set_input(self._model, self._handle, index, value):
-                raise UsageError(f"input '{self.model.inputs[index]}' is {value}; give a finite number or None")
+            lib.td_state_set_input(self._model, self._handle, index, number)
 
     def set_inputs(self, values: Mapping[str, float | None] | Any) -> None:
         """Several inputs: by name, or all of them in the order of ``model.inputs``."""
@@ -165,7 +175,7 @@ class State:
                 raise UsageError(f"the target of '{self.model.effectors[index].name}' is not finite, or the integrator "
                                  "does not suit inverse control (use backward_euler or static)")  # fmt: skip
 
-    def target(self, key: int | str) -> np.ndarray | None:
+    def target(self, key: int | str) -> Array | None:
         """Its target in the last step; None: it had none."""
         index, room = self.model._effect(key), np.zeros(3)
         known = lib.td_state_target(self._model, self._handle, index, address(room))
@@ -218,7 +228,7 @@ class State:
         return lib.td_state_parameter(self._model, self._handle, *_parameter(self.model, name, of))
 
     @property
-    def gravity(self) -> np.ndarray:
+    def gravity(self) -> Array:
         """[m/s^2]"""
         return np.array([self.parameter(f"gravity_{axis}") for axis in "xyz"])
 
@@ -229,17 +239,17 @@ class State:
 
     # ------------------------------------------------------------ where bodies are
 
-    def coords(self, body: int | str = 0) -> np.ndarray:
+    def coords(self, body: int | str = 0) -> Array:
         """Coordinates of a body, a view: 3 a node [m] of a soft one, amplitudes of a reduced one, of joints."""
         b = self.model.body(body)
         return view(self, lib.td_state_coords(self._model, self._handle, b), (self.model.bodies[b].coords,))
 
-    def rates(self, body: int | str = 0) -> np.ndarray:
+    def rates(self, body: int | str = 0) -> Array:
         """Their rates, a view [1/s]."""
         b = self.model.body(body)
         return view(self, lib.td_state_rates(self._model, self._handle, b), (self.model.bodies[b].coords,))
 
-    def turns(self, body: int | str = 0) -> np.ndarray:
+    def turns(self, body: int | str = 0) -> Array:
         """Reference rotations of a body, (n, 4) unit quaternions w, x, y, z, that rotations among its coordinates are
         counted from. A view."""
         b = self.model.body(body)
@@ -256,15 +266,15 @@ class State:
             td.check(lib.td_state_set_coords(self._model, self._handle, b, address(q), address(v), address(t),
                                              c.byref(error)), error)  # fmt: skip
 
-    def joints(self, body: int | str = 0) -> np.ndarray:
+    def joints(self, body: int | str = 0) -> Array:
         """Positions of all joints of a body [rad, m]."""
         return self._joints(body, True)
 
-    def joint_rates(self, body: int | str = 0) -> np.ndarray:
+    def joint_rates(self, body: int | str = 0) -> Array:
         """Rates of all joints of a body [rad/s, m/s]."""
         return self._joints(body, False)
 
-    def _joints(self, body: int | str, positions: bool) -> np.ndarray:
+    def _joints(self, body: int | str, positions: bool) -> Array:
         b, value = self.model.body(body), c.c_double()
         out = np.empty(len(self.model.bodies[b].joints))
         place = (c.byref(value), None) if positions else (None, c.byref(value))
@@ -283,13 +293,13 @@ class State:
             td.check(lib.td_state_set_joints(self._model, self._handle, b, address(q), address(v), c.byref(error)),
                      error)  # fmt: skip
 
-    def positions(self, body: int | str = 0) -> np.ndarray:
+    def positions(self, body: int | str = 0) -> Array:
         """Nodes of a body, (nodes, 3) [m]. A view; of a reduced body it shows the state at the last call of this."""
         b = self.model.body(body)
         with self._alone:
             return view(self, lib.td_state_positions(self._model, self._handle, b), (self.model.bodies[b].nodes, 3))
 
-    def velocities(self, body: int | str = 0) -> np.ndarray:
+    def velocities(self, body: int | str = 0) -> Array:
         """Velocities of its nodes, (nodes, 3) [m/s]. A view, likewise."""
         b = self.model.body(body)
         with self._alone:
@@ -297,13 +307,13 @@ class State:
 
     # ------------------------------------------------------------ what is measured
 
-    def probe(self, key: int | str = 0) -> np.ndarray:
+    def probe(self, key: int | str = 0) -> Array:
         """Position of a probe, (3,) [m]."""
         out = np.empty(3)
         lib.td_state_probe(self._model, self._handle, self.model._probe(key), address(out))
         return out
 
-    def effector(self, key: int | str = 0) -> np.ndarray:
+    def effector(self, key: int | str = 0) -> Array:
         """Value of an effector, (3,) or (1,)."""
         index, out = self.model._effect(key), np.zeros(3)
         lib.td_state_effector(self._model, self._handle, index, address(out))
@@ -314,21 +324,21 @@ class State:
         a = lib.td_state_actuation(self._model, self._handle, self.model._act(key))
         return Actuation(a.effort, a.displacement, a.effort_bound, a.displacement_bound)
 
-    def reaction(self, body: int | str = 0) -> np.ndarray:
+    def reaction(self, body: int | str = 0) -> Array:
         """Force of supports on a body, (3,) [N]."""
         out = np.empty(3)
         lib.td_state_reaction(self._model, self._handle, self.model.body(body), address(out))
         return out
 
-    def contacts(self) -> np.ndarray:
+    def contacts(self) -> Array:
         """Points of contact of the last step, a structured array (:data:`CONTACT`); a copy."""
         pointer = c.c_void_p()
         n = lib.td_state_contacts(self._handle, c.byref(pointer))
         if n == 0:
             return np.zeros(0, CONTACT)
-        return np.frombuffer(c.string_at(pointer.value, n * CONTACT.itemsize), CONTACT)
+        return np.frombuffer(c.string_at(pointer.value or 0, n * CONTACT.itemsize), CONTACT)
 
-    def contact_force(self, a: int | str, b: int | str) -> np.ndarray:
+    def contact_force(self, a: int | str, b: int | str) -> Array:
         """Sum of the contact forces on body b by body a in the last step, (3,) [N]."""
         out = np.zeros(3)
         lib.td_state_contact_force(self._handle, self.model.body(a), self.model.body(b), address(out))
@@ -352,7 +362,7 @@ class State:
         """Effort of a coupling in the last step [N, N m]."""
         return lib.td_state_coupling_effort(self._handle, self.model._find("coupling", self.model.couplings, key))
 
-    def sensor(self, key: int | str) -> np.ndarray:
+    def sensor(self, key: int | str) -> Array:
         """What a sensor measured in the last step: the values of ``model.sensors[...].columns``."""
         index, out = self.model._find("sensor", self.model._sensor_names, key), np.zeros(6)
         return out[: lib.td_state_sensor(self._model, self._handle, index, address(out))]
@@ -381,9 +391,10 @@ class State:
         """Another state that goes on to the same bits."""
         return State(self.model).assign(self)
 
+    _instead = "; send its to_bytes(), and from_bytes() of a state of the same scene takes them"
     __copy__ = copy
 
-    def __deepcopy__(self, memo: dict) -> State:
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
         return self.copy()
 
     def assign(self, other: State) -> State:
@@ -419,13 +430,13 @@ class State:
             td.check(lib.td_state_read(self._model, self._handle, address(room), len(room), c.byref(error)), error)
         return self
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a checkpoint."""
         error = td.tdError()
         with self._alone:
             td.check(lib.td_state_save(self._model, self._handle, os.fsencode(path), c.byref(error)), error)
 
-    def load(self, path: str | os.PathLike) -> State:
+    def load(self, path: str | os.PathLike[str]) -> State:
         """Becomes what a checkpoint of the same scene holds. Returns itself."""
         error = td.tdError()
         with self._alone:
@@ -447,7 +458,7 @@ def _parameter(model: Model, name: str, of: int | str | None) -> tuple[int, int]
     return td.PARAMETERS.index(name), 0
 
 
-def _only(names, what: str, name: str) -> str:
+def _only(names: Sequence[str], what: str, name: str) -> str:
     if len(names) != 1:
         raise UsageError(f"which {what} is the parameter '{name}' about? Say of=...: {', '.join(names) or 'none'}")
     return names[0]

@@ -18,15 +18,15 @@ import numpy as np
 from . import _library as td
 from ._library import UsageError, lib
 from .scene import Scene, source
-from .views import address, numbers, view
+from .views import Array, address, numbers, view
 
-SceneLike = str | os.PathLike | Mapping[str, Any] | Scene
+SceneLike = str | os.PathLike[str] | Mapping[str, Any] | Scene
 Progress = Callable[[str, int, int], Any] | None
 
 _KINDS = ("full", "reduced", "hyper_reduced", "scene")
 
 
-class _Study:
+class _Study(td.Held):
     """A study that the library holds."""
 
     def __init__(self, handle: int, free: Any) -> None:
@@ -37,16 +37,16 @@ class _Study:
             self._free(self._handle)
             self._handle = 0
 
-    def _write(self, function: Any, path: str | os.PathLike) -> None:
+    def _write(self, function: Any, path: str | os.PathLike[str]) -> None:
         error = td.tdError()
         td.check(function(self._handle, os.fsencode(path), c.byref(error)), error)
 
 
-def _text(value: str | os.PathLike | None) -> bytes | None:
+def _text(value: str | os.PathLike[str] | None) -> bytes | None:
     return None if value is None else os.fsencode(value)
 
 
-def _study(kind, watch, call, *given):
+def _study(kind: Any, watch: td.Watch, call: Any, *given: Any) -> Any:
     """One call of the library; what it hands out as a `kind`, also where it was stopped with a part of it."""
     handle, error = c.c_void_p(), td.tdError()
     with watch:
@@ -76,8 +76,8 @@ class Compared:
     warnings: int  #: steps in which its indicator said that it is not to be trusted
     mean: dict[str, float]  #: relative error by probe and of the "shape"; NaN: not known
     worst: dict[str, float]  #: the largest
-    errors: np.ndarray  #: (steps, probes + 1) distances [m]; a view
-    paths: np.ndarray  #: (steps, probes, 3) displacements of the probes [m]; a view
+    errors: Array  #: (steps, probes + 1) distances [m]; a view
+    paths: Array  #: (steps, probes, 3) displacements of the probes [m]; a view
 
 
 class Comparison(_Study):
@@ -116,17 +116,17 @@ class Comparison(_Study):
             rows.append(f"  {m.name}: shape off by {m.mean['shape']:.2%} (at most {m.worst['shape']:.2%}), {m.rate:.4g} steps/s")
         return "\n".join(rows) + ">"
 
-    def write(self, folder: str | os.PathLike) -> None:
+    def write(self, folder: str | os.PathLike[str]) -> None:
         """errors.csv, paths.csv and pictures."""
         self._write(lib.td_comparison_write, folder)
 
-    def report(self, path: str | os.PathLike) -> None:
+    def report(self, path: str | os.PathLike[str]) -> None:
         """A page (.html) with the table, plots and pictures."""
         self._write(lib.td_comparison_report, path)
 
 
-def compare(scene: SceneLike, rom: str | os.PathLike | None = None, others: Sequence[str | os.PathLike] = (), *,
-            whole: bool = True, steps: int = 0, folder: str | os.PathLike | None = None,
+def compare(scene: SceneLike, rom: str | os.PathLike[str] | None = None, others: Sequence[str | os.PathLike[str]] = (), *,
+            whole: bool = True, steps: int = 0, folder: str | os.PathLike[str] | None = None,
             progress: Progress = None) -> Comparison:  # fmt: skip
     """Full order, reduced and hyper-reduced on one motion: how far they are apart, and how fast each is.
 
@@ -167,15 +167,15 @@ class Workspace(_Study):
             self.slices[effector.name.decode()] = slice(at, at + effector.rows)
             at += effector.rows
         #: Values of all effectors, (reached, values); a view.
-        self.values: np.ndarray = view(self, lib.td_workspace_points(handle), (info.reached, info.values))
+        self.values: Array = view(self, lib.td_workspace_points(handle), (info.reached, info.values))
         #: The same at rest, (values,); a view.
-        self.rest: np.ndarray = view(self, lib.td_workspace_at_rest(handle), (info.values,))
+        self.rest: Array = view(self, lib.td_workspace_at_rest(handle), (info.values,))
         #: What the actuators were set to, (reached, actuators).
-        self.actuation: np.ndarray = np.empty((info.reached, info.actuators))
+        self.actuation: Array = np.empty((info.reached, info.actuators))
         for i in range(info.reached if info.actuators else 0):
             lib.td_workspace_actuation(handle, i, address(self.actuation[i]))
 
-    def points(self, effector: str | None = None) -> np.ndarray:
+    def points(self, effector: str | None = None) -> Array:
         """Values of one effector, the first unless it is named: (reached, 3) or (reached, 1)."""
         name = next(iter(self.slices)) if effector is None else effector
         if name not in self.slices:
@@ -185,13 +185,13 @@ class Workspace(_Study):
     def __repr__(self) -> str:
         return f"<tendril.Workspace: {self.reached} of {self.places} places>"
 
-    def write(self, folder: str | os.PathLike) -> None:
+    def write(self, folder: str | os.PathLike[str]) -> None:
         """points.csv, points.vtu for ParaView, workspace.png."""
         self._write(lib.td_workspace_write, folder)
 
 
 def workspace(scene: SceneLike, samples: int = 200, *, grid: int | None = None, effector: str | None = None,
-              rom: str | os.PathLike | None = None, threads: int = 0, folder: str | os.PathLike | None = None,
+              rom: str | os.PathLike[str] | None = None, threads: int = 0, folder: str | os.PathLike[str] | None = None,
               progress: Progress = None) -> Workspace:  # fmt: skip
     """Where the effectors of a robot can get: equilibria with its actuators set to places all over their ranges.
 
@@ -202,6 +202,47 @@ def workspace(scene: SceneLike, samples: int = 200, *, grid: int | None = None, 
     path = source(scene, settings, folder)
     what.samples, what.grid, what.effector, what.progress = samples, grid or 0, _text(effector), watch.function
     return _study(Workspace, watch, lib.td_workspace_explore, path, c.byref(what), c.byref(settings))
+
+
+# ---------------------------------------------------------------- batches from file to file
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What came of :func:`sweep`."""
+
+    robots: int
+    rows: int  #: of inputs, of each robot
+    steps: int  #: that were taken
+    failed: int  #: robots that stopped; their rows are NaN from there on
+    resumed: bool  #: work of an earlier call was found
+    seconds: float
+
+
+def sweep(scene: SceneLike, inputs: str | os.PathLike[str], out: str | os.PathLike[str], *, outputs: Sequence[str] = (),
+          hold: int = 1, restart: bool = False, rom: str | os.PathLike[str] | None = None, threads: int = 0,
+          folder: str | os.PathLike[str] | None = None, progress: Progress = None) -> Sweep:  # fmt: skip
+    """Rollouts of many robots from a file to a file, on all cores, for batches that do not fit into memory.
+
+    inputs: HDF5 file with ``inputs`` (robots, rows, n), whose attribute ``names`` says what they are, and parameters of
+    each robot under ``parameters/NAME``. out: HDF5 file with ``outputs/NAME`` (robots, rows, numbers), ``status`` and
+    ``steps`` of each robot. outputs: names as in :meth:`Batch.rollout`; none: probes, and what actuators do. hold:
+    steps that a row of inputs holds for.
+
+    What is done is kept beside the output: a call that was stopped, by Ctrl-C too, goes on where it was when it is made
+    again, and the file is the same to the bit. restart: throw away what another job has left there.
+    """
+    watch, settings, what = td.Watch(progress), td.settings(threads=threads, rom=rom), lib.td_default_sweep()
+    path = source(scene, settings, folder)
+    names = [n.encode() for n in outputs]
+    what.inputs, what.out, what.hold, what.restart = _text(inputs), _text(out), hold, restart
+    what.n_outputs, what.outputs = len(names), (c.c_char_p * (len(names) or 1))(*names)
+    what.progress = watch.function
+    result, error = td.tdSweep(), td.tdError()
+    with watch:
+        status = lib.td_sweep_run(path, c.byref(what), c.byref(settings), c.byref(result), c.byref(error))
+    watch.finish(status, error, result.stopped)
+    return Sweep(result.robots, result.rows, result.steps, result.failed, result.resumed, result.seconds)
 
 
 # ---------------------------------------------------------------- estimate
@@ -234,7 +275,7 @@ class Loads(_Study):
             name = load.name.decode()
             self.loads[name] = Load(name, load.unit.decode(), load.effort, load.deviation, load.limited)
         #: Where the model puts the points, (points, 3) [m]; a view.
-        self.fitted: np.ndarray = view(self, lib.td_loads_fitted(handle), (info.points, 3))
+        self.fitted: Array = view(self, lib.td_loads_fitted(handle), (info.points, 3))
 
     def __getitem__(self, name: str) -> Load:
         return self.loads[name]
@@ -243,14 +284,14 @@ class Loads(_Study):
         told = ", ".join(f"{v.name} = {v.effort:.4g} +- {v.deviation:.2g} {v.unit}" for v in self.loads.values())
         return f"<tendril.Loads: {told}>"
 
-    def write(self, folder: str | os.PathLike) -> None:
+    def write(self, folder: str | os.PathLike[str]) -> None:
         """loads.csv and points.csv."""
         self._write(lib.td_loads_write, folder)
 
 
-def estimate(scene: SceneLike, measured: str | os.PathLike | None = None, *, rest: Any = None, positions: Any = None,
-             noise: float | None = None, body: str | None = None, rom: str | os.PathLike | None = None, threads: int = 0,
-             folder: str | os.PathLike | None = None, progress: Progress = None) -> Loads:  # fmt: skip
+def estimate(scene: SceneLike, measured: str | os.PathLike[str] | None = None, *, rest: Any = None, positions: Any = None,
+             noise: float | None = None, body: str | None = None, rom: str | os.PathLike[str] | None = None, threads: int = 0,
+             folder: str | os.PathLike[str] | None = None, progress: Progress = None) -> Loads:  # fmt: skip
     """Loads that explain a measured shape: efforts of the actuators of type force, cavity and cable that the scene's
     motion does not drive.
 
@@ -331,7 +372,7 @@ class Fits(_Study):
     def best(self) -> Fitted:
         return self.laws[0]
 
-    def stress(self, mode: str, stretch: Any, law: int = 0) -> np.ndarray:
+    def stress(self, mode: str, stretch: Any, law: int = 0) -> Array:
         """Nominal stress [Pa] of a fitted law in a test, at stretches; NaN where it has no answer."""
         if not 0 <= law < len(self.laws):
             raise UsageError(f"there is no law {law}; there are {len(self.laws)}")
@@ -343,12 +384,12 @@ class Fits(_Study):
     def __repr__(self) -> str:
         return f"<tendril.Fits of {self.points} points: {self.best.name}, R^2 = {self.best.r2:.5f}>"
 
-    def plot(self, path: str | os.PathLike) -> None:
+    def plot(self, path: str | os.PathLike[str]) -> None:
         """A picture: points and curves."""
         self._write(lib.td_fits_plot, path)
 
 
-def fit(data: str | os.PathLike | None = None, *, stretch: Any = None, stress: Any = None, mode: str | Sequence[str] | None = None,
+def fit(data: str | os.PathLike[str] | None = None, *, stretch: Any = None, stress: Any = None, mode: str | Sequence[str] | None = None,
         law: str = "all", terms: int = 0, poisson: float | None = None, relative: bool = False,
         progress: Progress = None) -> Fits:  # fmt: skip
     """Material laws from measured nominal stresses, by least squares.

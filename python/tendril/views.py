@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ctypes as c
+import operator
 from typing import Any
 
 import numpy as np
 
 from ._library import UsageError
+
+
+#: Of numbers of any kind.
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class _Memory:
@@ -20,29 +25,45 @@ class _Memory:
         self.__array_interface__ = {"data": (address, not write), "shape": shape, "typestr": kind, "version": 3}
 
 
-def view(owner: Any, address: int | None, shape: tuple[int, ...], kind: str = "<f8", write: bool = False) -> np.ndarray:
+def view(owner: Any, address: int | None, shape: tuple[int, ...], kind: str = "<f8", write: bool = False) -> Array:
     """An array without a copy. As long as it lives, so does ``owner``."""
     if not address or 0 in shape:
         return np.zeros(shape, kind)
     return np.asarray(_Memory(owner, address, shape, kind, write))
 
 
-def address(array: np.ndarray | None) -> int | None:
+def address(array: Array | None) -> int | None:
     return None if array is None else array.__array_interface__["data"][0]
 
 
-def numbers(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
-    """``value`` as doubles of that shape, in order; copied only where it has to be."""
+def doubles(value: Any, what: str) -> Array:
+    """``value`` as doubles; copied only where it has to be."""
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise UsageError(f"{what}: complex numbers, of which nothing is made here; give real ones")
+        return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{what}: {error}") from None
+        raise error if isinstance(error, UsageError) else UsageError(f"{what}: {error}") from None
+
+
+def count(value: Any, what: str) -> int:
+    """``value`` as a whole number; 2.5 is none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise UsageError(f"{what} is {value!r}, and a whole number is wanted") from None
+
+
+def numbers(value: Any, shape: tuple[int, ...], what: str) -> Array:
+    """``value`` as doubles of that shape, in order; copied only where it has to be."""
+    array = doubles(value, what)
     if array.shape != shape:
         raise UsageError(f"{what} has the shape {array.shape}, and {shape} is wanted")
     return np.ascontiguousarray(array)
 
 
-def mask_of(value: Any, robots: int) -> np.ndarray | None:
+def mask_of(value: Any, robots: int) -> Array | None:
     """A mask over robots: None (all), a boolean a robot, or indices."""
     if value is None:
         return None

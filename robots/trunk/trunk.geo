@@ -8,6 +8,7 @@
 //   gmsh -3 trunk.geo -setnumber fine 1 -o fine.msh
 SetFactory("OpenCASCADE");
 DefineConstant[ fine = {0, Choices{0, 1}, Name "fine mesh"} ];
+DefineConstant[ scale = {1, Name "size of its elements, times the usual one"} ];
 
 length = 200;
 radius_base = 17; // of the discs, at the base and at the tip
@@ -24,6 +25,7 @@ Else
   sides = 8;
   size = 14.4;
 EndIf
+size = size * scale;
 
 pitch = length / (discs - gap);
 round = Sqrt(2 * Pi / (sides * Sin(2 * Pi / sides))); // equal area

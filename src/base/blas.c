@@ -26,11 +26,10 @@ static tdStatus fail_reserve(int buffers, tdError *error)
     char bound[64] = "";
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         snprintf(bound, sizeof bound, " (its limit is %llu MiB)", (unsigned long long)(limit.rlim_cur >> 20));
-    return td_fail(
-        error, TD_ERROR_MEMORY,
-        "out of memory: linear algebra needs %zu MiB of address space more, %zu MiB for each thread, and this "
-        "process cannot have them%s; raise the limit (ulimit -v) or use fewer threads",
-        (size_t)buffers * (BUFFER >> 20), BUFFER >> 20, bound);
+    return td_fail(error, TD_ERROR_MEMORY,
+                   "out of memory: linear algebra needs %zu MiB of address space more, %zu MiB for each thread, and "
+                   "this process cannot allocate them%s; raise the limit (ulimit -v) or use fewer threads",
+                   (size_t)buffers * (BUFFER >> 20), BUFFER >> 20, bound);
 }
 
 // Has OpenBLAS map so many buffers. All at once, because one that is free would be given again; and only where the

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/block.h"
+#include "base/isa.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define GRAIN 1024 // rows a task
+#define GRAIN 256 // rows a task
 
 static int compare_ints(const void *a, const void *b)
 {
@@ -144,41 +145,27 @@ typedef struct productWork
     const double *values, *x;
     double *y;
     bool add;
+    tdIsa isa;
 } productWork;
 
 static void product_rows(void *context, int piece)
 {
     const productWork *w = context;
-    const tdBlockPattern *p = w->pattern;
-    int32_t end = (piece + 1) * GRAIN < p->n ? (piece + 1) * GRAIN : p->n;
-    for (int32_t i = piece * GRAIN; i < end; i++)
+    int32_t begin = piece * GRAIN, end = begin + GRAIN < w->pattern->n ? begin + GRAIN : w->pattern->n;
+#if defined(__x86_64__)
+    if (w->isa == TD_ISA_AVX2)
     {
-        double s0 = 0, s1 = 0, s2 = 0;
-        for (int64_t b = p->row[i]; b < p->row[i + 1]; b++)
-        {
-            const double *B = w->values + 9 * b, *x = w->x + 3 * (int64_t)p->column[b];
-            s0 += B[0] * x[0] + B[1] * x[1] + B[2] * x[2];
-            s1 += B[3] * x[0] + B[4] * x[1] + B[5] * x[2];
-            s2 += B[6] * x[0] + B[7] * x[1] + B[8] * x[2];
-        }
-        for (int64_t k = p->below[i]; k < p->below[i + 1]; k++)
-        {
-            const double *B = w->values + 9 * (int64_t)p->below_block[k], *x = w->x + 3 * (int64_t)p->below_row[k];
-            s0 += B[0] * x[0] + B[3] * x[1] + B[6] * x[2];
-            s1 += B[1] * x[0] + B[4] * x[1] + B[7] * x[2];
-            s2 += B[2] * x[0] + B[5] * x[1] + B[8] * x[2];
-        }
-        double *y = w->y + 3 * (int64_t)i;
-        y[0] = (w->add ? y[0] : 0) + s0;
-        y[1] = (w->add ? y[1] : 0) + s1;
-        y[2] = (w->add ? y[2] : 0) + s2;
+        td_block_rows_avx2(w->pattern, w->values, w->x, w->y, w->add, begin, end);
+        return;
     }
+#endif
+    td_block_rows_portable(w->pattern, w->values, w->x, w->y, w->add, begin, end);
 }
 
 void td_block_multiply(tdTasks *tasks, const tdBlockPattern *pattern, const double *values, const double *x, double *y,
                        bool add)
 {
-    productWork work = {pattern, values, x, y, add};
+    productWork work = {pattern, values, x, y, add, td_isa_pick(false)}; // as solves, by the machine
     td_parallel(tasks, td_pieces(pattern->n, GRAIN), product_rows, &work);
 }
 
@@ -203,6 +190,6 @@ static void scalar_rows(void *context, int piece)
 void td_block_multiply_scalar(tdTasks *tasks, const tdBlockPattern *pattern, const double *values, const double *x,
                               double *y, bool add)
 {
-    productWork work = {pattern, values, x, y, add};
+    productWork work = {.pattern = pattern, .values = values, .x = x, .y = y, .add = add};
     td_parallel(tasks, td_pieces(pattern->n, GRAIN), scalar_rows, &work);
 }

@@ -42,3 +42,11 @@ void td_block_multiply(tdTasks *tasks, const tdBlockPattern *pattern, const doub
 /// The same where each block is a number times the identity (consistent mass).
 void td_block_multiply_scalar(tdTasks *tasks, const tdBlockPattern *pattern, const double *values, const double *x,
                               double *y, bool add);
+
+// ---- kernel (block_kernel.c): rows [begin, end) of td_block_multiply
+void td_block_rows_portable(const tdBlockPattern *pattern, const double *values, const double *x, double *y, bool add,
+                            int32_t begin, int32_t end);
+#if defined(__x86_64__)
+void td_block_rows_avx2(const tdBlockPattern *pattern, const double *values, const double *x, double *y, bool add,
+                        int32_t begin, int32_t end);
+#endif

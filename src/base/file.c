@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -238,6 +240,19 @@ void td_file_sweep(const char *folder)
     sweep(folder, NULL);
 }
 
+// Other machines have processes of our number, so that there only chance keeps names apart.
+static tdStatus name_temporary(const char *path, const char *target, tdFileKept kept, char out[PATH_MAX],
+                               tdError *error)
+{
+    uint64_t number = 0;
+    if (kept == TD_FILE_SHARED && getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        return td_fail_at(error, TD_ERROR_IO, path, 0, NULL, "cannot be written: the system gives no random numbers");
+    int length = kept == TD_FILE_SHARED ? snprintf(out, PATH_MAX, "%s" TEMPORARY "-%016" PRIx64, target, number)
+                                        : snprintf(out, PATH_MAX, "%s" TEMPORARY "%ld", target, (long)getpid());
+    return length >= 0 && length < PATH_MAX ? TD_OK
+                                            : td_fail_at(error, TD_ERROR_IO, path, 0, NULL, "the path is too long");
+}
+
 tdStatus td_file_write_parts(const char *path, int n, const tdFilePart *parts, tdFileKept kept, tdError *error)
 {
     Target target;
@@ -245,9 +260,7 @@ tdStatus td_file_write_parts(const char *path, int n, const tdFilePart *parts, t
     if (target.direct)
         return write_directly(&target, n, parts, path, error);
     char temporary[PATH_MAX], folder[PATH_MAX];
-    int length = snprintf(temporary, sizeof temporary, "%s" TEMPORARY "%ld", target.path, (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof temporary)
-        return td_fail_at(error, TD_ERROR_IO, path, 0, NULL, "the path is too long");
+    TD_TRY(name_temporary(path, target.path, kept, temporary, error));
     td_path_folder(folder, sizeof folder, target.path);
     const char *slash = strrchr(target.path, '/');
     if (kept == TD_FILE_DURABLE)

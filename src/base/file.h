@@ -10,7 +10,8 @@ tdStatus td_file_read(const char *path, char **data, size_t *size, tdError *erro
 typedef enum tdFileKept
 {
     TD_FILE_DURABLE, ///< on the disk with its name when the call returns: survives a loss of power
-    TD_FILE_QUICK    ///< whole whatever happens to this process; frames, of which td_folder_sync() takes care
+    TD_FILE_QUICK,   ///< whole whatever happens to this process; frames, of which td_folder_sync() takes care
+    TD_FILE_SHARED   ///< durable, and processes on other machines may write to the same path at the same time
 } tdFileKept;
 
 typedef struct tdFilePart
@@ -22,7 +23,8 @@ typedef struct tdFilePart
 /// Writes to a temporary file in the same folder, PATH.tmpPID, and renames it: a reader sees the old or the new, and
 /// whatever goes wrong leaves the old. Symbolic links are followed, the file's mode is kept, a file that may not be
 /// written is refused. Devices and pipes are written to as they are, disks are refused. What processes that are gone
-/// left of PATH is removed. One thread writes to a path at a time.
+/// left of PATH is removed. One thread writes to a path at a time; with TD_FILE_SHARED several may, and the last rename
+/// stays: the temporary file is then PATH.tmp-NUMBER with a random number, and what others left is not touched.
 tdStatus td_file_write(const char *path, const void *data, size_t size, tdError *error);
 /// The same, TD_FILE_QUICK.
 tdStatus td_file_write_quickly(const char *path, const void *data, size_t size, tdError *error);

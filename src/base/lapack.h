@@ -30,3 +30,6 @@ void dgetrs_(const char *trans, const int *n, const int *columns, const double *
              double *B, const int *ldb, int *info, size_t length);
 /// U U' ('U') or L' L ('L') in place of the triangle.
 void dlauum_(const char *uplo, const int *n, double *A, const int *lda, int *info, size_t length);
+/// Eigenvalues w of a symmetric A, ascending, and its eigenvectors in its place (jobz 'V').
+void dsyev_(const char *jobz, const char *uplo, const int *n, double *A, const int *lda, double *w, double *work,
+            const int *lwork, int *info, size_t length_jobz, size_t length_uplo);

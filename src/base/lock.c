@@ -36,9 +36,10 @@ static bool still_there(int file, const char *path)
            mine.st_dev == there.st_dev;
 }
 
-tdStatus td_lock_take(tdLock *lock, const char *path, const char *what, const char *way_out, tdError *error)
+static tdStatus take(tdLock *lock, bool shared, const char *path, const char *what, const char *way_out, tdError *error)
 {
     *lock = TD_UNLOCKED;
+    lock->shared = shared;
     if (strlen(path) >= sizeof lock->path)
         return td_fail_at(error, TD_ERROR_IO, path, 0, NULL, "the path is too long");
     for (;;)
@@ -46,7 +47,7 @@ tdStatus td_lock_take(tdLock *lock, const char *path, const char *what, const ch
         int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (file < 0)
             return fail_lock(error, path);
-        bool taken = flock(file, LOCK_EX | LOCK_NB) == 0;
+        bool taken = flock(file, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0;
         if (!taken && errno == EWOULDBLOCK)
         {
             tdStatus status = fail_taken(file, what, way_out, error);
@@ -69,6 +70,16 @@ tdStatus td_lock_take(tdLock *lock, const char *path, const char *what, const ch
     }
 }
 
+tdStatus td_lock_take(tdLock *lock, const char *path, const char *what, const char *way_out, tdError *error)
+{
+    return take(lock, false, path, what, way_out, error);
+}
+
+tdStatus td_lock_share(tdLock *lock, const char *path, const char *what, const char *way_out, tdError *error)
+{
+    return take(lock, true, path, what, way_out, error);
+}
+
 bool td_lock_is_taken(const tdLock *lock)
 {
     return lock->file >= 0;
@@ -78,7 +89,8 @@ void td_lock_release(tdLock *lock)
 {
     if (lock->file < 0)
         return;
-    unlink(lock->path); // while it is ours
+    if (!lock->shared)
+        unlink(lock->path); // while it is ours
     close(lock->file);
     lock->file = -1;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/memory.h"
 
+#include "base/room.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +14,7 @@
 typedef struct tdArenaBlock
 {
     struct tdArenaBlock *next;
+    struct tdPieces *pieces; ///< of the arena, in one of its blocks (room.h)
     size_t used;
     size_t size;
     _Alignas(TD_ALIGN) char data[];
@@ -40,6 +44,7 @@ void *td_arena_take(tdArena *arena, size_t count, size_t size)
             return NULL;
         made->used = 0;
         made->size = room;
+        made->pieces = NULL;
         // A full-size request goes behind the head, so that the head's room is not lost.
         if (room == bytes && block != NULL)
         {
@@ -69,16 +74,140 @@ char *td_arena_copy(tdArena *arena, const char *text)
     return copy;
 }
 
+static void free_pieces(struct tdPieces *pieces);
+
 void td_arena_free(tdArena *arena)
 {
     tdArenaBlock *block = arena->head;
     while (block != NULL)
     {
         tdArenaBlock *next = block->next;
+        free_pieces(block->pieces);
         free(block);
         block = next;
     }
     *arena = (tdArena){0};
+}
+
+// ---------------------------------------------------------------- rooms
+
+typedef struct tdPiece
+{
+    void *where; ///< the pointer to it
+    int index;   ///< among those of the room
+} tdPiece;
+
+typedef struct tdPieces
+{
+    tdRoom *room; ///< where they are; NULL: in the arena
+    tdPiece *list;
+    size_t *bytes; ///< by index
+    int64_t n, n_bytes, list_capacity, bytes_capacity;
+} tdPieces;
+
+struct tdRoom
+{
+    int64_t n;
+    void **piece;
+};
+
+static tdPieces *pieces_of(tdArena *arena)
+{
+    for (tdArenaBlock *block = arena->head; block != NULL; block = block->next)
+        if (block->pieces != NULL)
+            return block->pieces;
+    tdPieces *made = TD_TAKE(arena, tdPieces, 1);
+    if (made != NULL)
+        arena->head->pieces = made;
+    return made;
+}
+
+static void free_pieces(tdPieces *pieces)
+{
+    if (pieces == NULL)
+        return;
+    free(pieces->list);
+    free(pieces->bytes);
+}
+
+void *td_room_take(tdArena *arena, void *where, size_t count, size_t size)
+{
+    size_t bytes = 0;
+    tdPieces *pieces = pieces_of(arena);
+    if (pieces == NULL || !bytes_of(count, size, &bytes) ||
+        !td_grow((void **)&pieces->list, &pieces->list_capacity, pieces->n + 1, sizeof *pieces->list) ||
+        !td_grow((void **)&pieces->bytes, &pieces->bytes_capacity, pieces->n_bytes + 1, sizeof *pieces->bytes))
+        return NULL;
+    int64_t k = pieces->n_bytes++;
+    pieces->list[pieces->n++] = (tdPiece){where, (int)k};
+    pieces->bytes[k] = bytes > 0 ? bytes : TD_ALIGN;
+    assert(pieces->room == NULL || k < pieces->room->n); // the same pieces, in the same order
+    return pieces->room != NULL ? pieces->room->piece[k] : td_arena_take(arena, count, size);
+}
+
+bool td_room_take_all(tdArena *arena, const tdRoomPiece *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        if ((*list[i].where = TD_ROOM_TAKE(arena, double, list[i].where, list[i].count)) == NULL)
+            return false;
+    return true;
+}
+
+bool td_room_also(tdArena *arena, void *where, const void *first)
+{
+    tdPieces *pieces = pieces_of(arena);
+    int64_t k = 0;
+    if (pieces == NULL || !td_grow((void **)&pieces->list, &pieces->list_capacity, pieces->n + 1, sizeof *pieces->list))
+        return false;
+    while (k < pieces->n && pieces->list[k].where != first)
+        k++;
+    assert(k < pieces->n);
+    pieces->list[pieces->n++] = (tdPiece){where, pieces->list[k].index};
+    memcpy(where, first, sizeof(void *));
+    return true;
+}
+
+tdRoom *td_room_create(const tdArena *like)
+{
+    const tdPieces *pieces = pieces_of((tdArena *)like);
+    if (pieces == NULL)
+        return NULL;
+    size_t room_bytes = 0, head = 0, bytes = 0;
+    if (!bytes_of(1, sizeof(tdRoom), &room_bytes) || !bytes_of((size_t)pieces->n_bytes, sizeof(void *), &head))
+        return NULL;
+    for (int64_t k = 0; k < pieces->n_bytes; k++)
+        bytes += pieces->bytes[k];
+    char *at = td_take(1, room_bytes + head + bytes);
+    if (at == NULL)
+        return NULL;
+    tdRoom *room = (tdRoom *)at;
+    room->n = pieces->n_bytes;
+    room->piece = (void **)(at + room_bytes);
+    at += room_bytes + head;
+    for (int64_t k = 0; k < room->n; k++)
+    {
+        room->piece[k] = at;
+        at += pieces->bytes[k];
+    }
+    for (int64_t k = 0; k < pieces->n; k++) // some to the same piece, which does no harm
+    {
+        void *from = NULL;
+        int index = pieces->list[k].index;
+        memcpy(&from, pieces->list[k].where, sizeof from);
+        memcpy(room->piece[index], from, pieces->bytes[index]);
+    }
+    return room;
+}
+
+bool td_room_enter(tdArena *arena, tdRoom *room)
+{
+    tdPieces *pieces = pieces_of(arena);
+    if (pieces == NULL)
+        return false;
+    pieces->room = room;
+    for (int64_t k = 0; k < pieces->n; k++)
+        memcpy(pieces->list[k].where, &room->piece[pieces->list[k].index], sizeof(void *));
+    return true;
 }
 
 // ---------------------------------------------------------------- stack

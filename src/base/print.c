@@ -79,7 +79,15 @@ static void put_digits(tdText *text, bool negative, uint64_t digits, int n, int 
             *c++ = i < 0 ? '0' : figures[i];
     }
     if (scientific)
-        c += snprintf(c, 8, "e%d", exponent);
+    {
+        int size = exponent < 0 ? -exponent : exponent; // below 100
+        *c++ = 'e';
+        if (exponent < 0)
+            *c++ = '-';
+        if (size > 9)
+            *c++ = (char)('0' + size / 10);
+        *c++ = (char)('0' + size % 10);
+    }
     td_text_append(text, out, (size_t)(c - out));
 }
 

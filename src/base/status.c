@@ -25,7 +25,7 @@ static tdStatus fail_v(tdError *error, tdStatus status, const char *file, int li
     if (error == NULL)
         return status;
     // Built aside, because an argument may point into the error that is being replaced.
-    tdError made = {.status = status, .line = line};
+    tdError made = {.status = status, .line = line > 0 ? line : 0};
     copy_text(made.file, sizeof made.file, file);
     copy_text(made.field, sizeof made.field, field);
     vsnprintf(made.message, sizeof made.message, format, args);

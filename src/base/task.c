@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/task.h"
+#include "base/task_watch.h"
 
 #include "base/blas.h"
 #include "base/memory.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_THREADS 256
@@ -24,6 +26,7 @@ struct tdTasks
     atomic_bool stop;
     const tdSettings *asked; // whether to go on; NULL: nobody
     atomic_bool cancelled;
+    double *seconds; // by piece, see td_tasks_watch(); NULL: nobody watches
 
     // The current loop. `ticket` counts loops; it is odd while a loop is being set up, so that a
     // worker that saw an older loop cannot take a piece of the new one with the old arguments.
@@ -42,6 +45,21 @@ static inline void relax(void)
 #endif
 }
 
+static double processor_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void run_piece(const tdTasks *tasks, tdTaskFn task, void *context, int i)
+{
+    double start = tasks->seconds != NULL ? processor_seconds() : 0;
+    task(context, i);
+    if (tasks->seconds != NULL)
+        tasks->seconds[i] += processor_seconds() - start;
+}
+
 static void run_pieces(tdTasks *tasks)
 {
     int n = atomic_load(&tasks->n);
@@ -52,7 +70,7 @@ static void run_pieces(tdTasks *tasks)
         int i = atomic_fetch_add(&tasks->next, 1);
         if (i >= n)
             return;
-        task(context, i);
+        run_piece(tasks, task, context, i);
     }
 }
 
@@ -106,7 +124,7 @@ tdStatus td_tasks_create(int threads, tdTasks **out, tdError *error)
 {
     *out = NULL;
     if (threads < 0 || threads > MAX_THREADS)
-        return td_fail(error, TD_ERROR_USAGE, "%d threads asked for; give 0 (all cores) to %d", threads, MAX_THREADS);
+        return td_fail(error, TD_ERROR_USAGE, "%d threads requested; give 0 (all cores) to %d", threads, MAX_THREADS);
     if (threads == 0)
     {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -126,7 +144,8 @@ tdStatus td_tasks_create(int threads, tdTasks **out, tdError *error)
         if (pthread_create(&tasks->worker[i], NULL, worker_main, tasks) != 0)
         {
             td_tasks_free(tasks);
-            return td_fail(error, TD_ERROR_MEMORY, "the system gave only %d of %d threads; ask for fewer", i, threads);
+            return td_fail(error, TD_ERROR_MEMORY, "the system provided only %d of %d threads; request fewer", i,
+                           threads);
         }
         tasks->threads = i + 1;
     }
@@ -153,6 +172,11 @@ void td_tasks_free(tdTasks *tasks)
 int td_tasks_threads(const tdTasks *tasks)
 {
     return tasks == NULL ? 1 : tasks->threads;
+}
+
+void td_tasks_watch(tdTasks *tasks, double *seconds)
+{
+    tasks->seconds = seconds;
 }
 
 void td_tasks_ask(tdTasks *tasks, const tdSettings *settings)
@@ -184,7 +208,9 @@ void td_parallel(tdTasks *tasks, int n, tdTaskFn task, void *context)
 {
     if (tasks == NULL || tasks->threads == 1 || n <= 1)
     {
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n && tasks != NULL; i++)
+            run_piece(tasks, task, context, i);
+        for (int i = 0; i < n && tasks == NULL; i++)
             task(context, i);
         return;
     }
@@ -203,8 +229,12 @@ void td_parallel(tdTasks *tasks, int n, tdTaskFn task, void *context)
         pthread_mutex_unlock(&tasks->lock);
     }
     run_pieces(tasks);
-    while (atomic_load(&tasks->active) != 0)
-        relax();
+    // A worker that has lost its core to somebody else comes to its end sooner if this thread does not hold another.
+    for (int spins = 0; atomic_load(&tasks->active) != 0; spins++)
+        if (spins < SPINS)
+            relax();
+        else
+            sched_yield();
 }
 
 #define DOT_GRAIN  4096

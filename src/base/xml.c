@@ -61,7 +61,7 @@ tdStatus td_xml_parse(const char *text, size_t size, const char *file, xmlDoc **
         return td_fail_at(error, TD_ERROR_INPUT, file, 0, NULL,
                           "the file has a document type (<!DOCTYPE), which is not allowed; remove it");
     if (*out == NULL || d.error[0] != '\0' || xmlDocGetRootElement(*out) == NULL)
-        return td_fail_at(error, TD_ERROR_INPUT, file, d.line, NULL, "not a sound XML file: %s",
+        return td_fail_at(error, TD_ERROR_INPUT, file, d.line, NULL, "not well-formed XML: %s",
                           d.error[0] != '\0' ? d.error : "it is empty");
     return TD_OK;
 }

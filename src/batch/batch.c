@@ -2,9 +2,11 @@
 // Many robots of one model. A robot is a state; a piece of work is a robot with all its steps of a call, so that what
 // it reads stays near, and nothing that one thread does can reach another robot. The interface is plain arrays, masks
 // and numbers: a device that holds its robots in its own memory can stand behind it.
+#include "batch/batch.h"
+
 #include "base/task.h"
 #include "batch/gpu.h"
-#include "core/state.h"
+#include "core/state_room.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -21,13 +23,23 @@ typedef struct tdDelay
     double *rows;   ///< `steps` of them, a ring
 } tdDelay;
 
+/// A small one: calls go through thousands of them.
 typedef struct tdRobot
 {
     tdState *state;
-    tdError error;   ///< why it stopped
-    tdError refused; ///< why this call did not do to it what it should
+    tdRoom *own;    ///< where its scratch is, if in no room of the batch
+    bool at_home;   ///< it is in a room of its own, or has its scratch to itself
+    tdError *error; ///< why it stopped; status TD_OK: it has not
     tdDelay delay;
 } tdRobot;
+
+/// Scratch for one robot after the other.
+typedef struct tdBatchRoom
+{
+    tdRoom *room;
+    atomic_bool taken;
+    char apart[64]; ///< so that threads do not take cache lines from each other
+} tdBatchRoom;
 
 struct tdBatch
 {
@@ -35,6 +47,8 @@ struct tdBatch
     tdTasks *tasks;
     int n;
     tdRobot *robots;
+    tdError *errors;    ///< by robot
+    tdBatchRoom *rooms; ///< one a thread
     int n_inputs;
     int *inputs;
     tdOutputs *outputs;
@@ -48,6 +62,27 @@ static bool takes_part(const uint8_t *mask, int robot)
 
 // ---------------------------------------------------------------- life
 
+// A room that nobody is in: there are as many as threads.
+static tdBatchRoom *enter_any(tdBatch *batch)
+{
+    for (int i = 0;; i = (i + 1) % td_tasks_threads(batch->tasks))
+        if (!atomic_exchange_explicit(&batch->rooms[i].taken, true, memory_order_acquire))
+            return &batch->rooms[i];
+}
+
+static void leave(tdBatchRoom *room)
+{
+    if (room != NULL)
+        atomic_store_explicit(&room->taken, false, memory_order_release);
+}
+
+// Before anything is done with a robot; `room`: where this thread is.
+static void enter(const tdRobot *robot, tdBatchRoom *room)
+{
+    if (!robot->at_home)
+        td_room_enter(&robot->state->arena, room->room);
+}
+
 typedef struct creation
 {
     tdBatch *batch;
@@ -57,22 +92,33 @@ typedef struct creation
 static void create_robot(void *context, int i)
 {
     const creation *work = context;
-    tdRobot *robot = &work->batch->robots[i + 1];
-    td_state_create_like(work->batch->model, work->settings, work->batch->robots[0].state, &robot->state,
-                         &robot->error);
+    tdBatch *batch = work->batch;
+    tdBatchRoom *room = enter_any(batch);
+    td_state_create_in(batch->model, work->settings, batch->robots[0].state, room->room, &batch->robots[i + 1].state,
+                       &batch->errors[i + 1]);
+    leave(room);
 }
 
+// The first has its scratch to itself, and what the others go back to.
 static tdStatus create_robots(tdBatch *batch, const tdSettings *settings, tdError *error)
 {
     creation work = {batch, settings};
+    int threads = td_tasks_threads(batch->tasks);
     TD_TRY(td_state_create_like(batch->model, settings, NULL, &batch->robots[0].state, error));
+    batch->robots[0].at_home = true;
+    batch->rooms = td_take((size_t)threads, sizeof *batch->rooms);
+    for (int i = 0; i < threads && batch->rooms != NULL; i++)
+        if ((batch->rooms[i].room = td_room_create(&batch->robots[0].state->arena)) == NULL)
+            return td_fail_memory(error, "the scratch of a batch");
+    if (batch->rooms == NULL)
+        return td_fail_memory(error, "a batch");
     td_parallel(batch->tasks, batch->n - 1, create_robot, &work);
     for (int i = 1; i < batch->n; i++)
         if (batch->robots[i].state == NULL)
         {
             if (error != NULL)
-                *error = batch->robots[i].error;
-            return batch->robots[i].error.status;
+                *error = batch->errors[i];
+            return batch->errors[i].status;
         }
     return TD_OK;
 }
@@ -81,7 +127,7 @@ tdStatus td_batch_create(const tdModel *model, const tdSettings *settings, int r
 {
     *out = NULL;
     if (robots < 1)
-        return td_fail(error, TD_ERROR_USAGE, "a batch of %d robots; there has to be one at least", robots);
+        return td_fail(error, TD_ERROR_USAGE, "a batch of %d robots; at least 1 is needed", robots);
     tdSettings plain = settings != NULL ? *settings : td_default_settings();
     tdBatch *batch = td_take(1, sizeof *batch);
     if (batch == NULL)
@@ -89,9 +135,13 @@ tdStatus td_batch_create(const tdModel *model, const tdSettings *settings, int r
     bool gpu = plain.device == TD_DEVICE_GPU;
     batch->model = model;
     batch->robots = td_take(gpu ? 1 : (size_t)robots, sizeof *batch->robots);
+    batch->errors = td_take(gpu ? 1 : (size_t)robots, sizeof *batch->errors);
     batch->inputs = td_take((size_t)model->n_inputs + 1, sizeof *batch->inputs);
-    batch->n = batch->robots == NULL ? 0 : robots;
-    tdStatus status = batch->robots == NULL || batch->inputs == NULL ? td_fail_memory(error, "a batch") : TD_OK;
+    bool good = batch->robots != NULL && batch->errors != NULL && batch->inputs != NULL;
+    batch->n = good ? robots : 0;
+    for (int i = 0; i < robots && good && !gpu; i++)
+        batch->robots[i].error = &batch->errors[i];
+    tdStatus status = good ? TD_OK : td_fail_memory(error, "a batch");
     for (int i = 0; i < model->n_inputs && status == TD_OK; i++)
         batch->inputs[batch->n_inputs++] = i;
     if (status == TD_OK)
@@ -119,13 +169,23 @@ void td_batch_free(tdBatch *batch)
     for (int i = batch->n - 1; i >= 0 && !gpu; i--) // the first has what the others go back to
     {
         td_state_free(batch->robots[i].state);
+        free(batch->robots[i].own);
         free(batch->robots[i].delay.rows);
     }
+    for (int i = 0; i < td_tasks_threads(batch->tasks) && batch->rooms != NULL; i++)
+        free(batch->rooms[i].room);
+    free(batch->rooms);
     td_tasks_free(batch->tasks);
     td_outputs_free(batch->outputs);
     free(batch->inputs);
+    free(batch->errors);
     free(batch->robots);
     free(batch);
+}
+
+tdTasks *td_batch_tasks(tdBatch *batch)
+{
+    return batch->tasks;
 }
 
 int td_batch_robots(const tdBatch *batch)
@@ -136,13 +196,20 @@ int td_batch_robots(const tdBatch *batch)
 tdState *td_batch_state(const tdBatch *batch, int robot)
 {
     assert(robot >= 0 && robot < batch->n);
-    return batch->gpu != NULL ? td_gpu_batch_state(batch->gpu, robot) : batch->robots[robot].state;
+    if (batch->gpu != NULL)
+        return td_gpu_batch_state(batch->gpu, robot);
+    // Whoever asks may do with it what he likes, when he likes: it gets scratch of its own, for good.
+    tdRobot *one = &batch->robots[robot];
+    if (!one->at_home && (one->own = td_room_create(&batch->robots[0].state->arena)) == NULL)
+        return NULL;
+    one->at_home = one->at_home || td_room_enter(&one->state->arena, one->own);
+    return one->state;
 }
 
 const tdError *td_batch_error(const tdBatch *batch, int robot)
 {
     assert(robot >= 0 && robot < batch->n);
-    return batch->gpu != NULL ? td_gpu_batch_error(batch->gpu, robot) : &batch->robots[robot].error;
+    return batch->gpu != NULL ? td_gpu_batch_error(batch->gpu, robot) : &batch->errors[robot];
 }
 
 // ---------------------------------------------------------------- what rows hold
@@ -224,66 +291,96 @@ typedef struct errand
     size_t stride;
     const tdSpan *span;
     const tdRollout *rollout;
-    atomic_bool ended; // somebody was told to end: so are all
+    /// To a robot that takes part, in a room. A failure tells why in *refused.
+    void (*task)(struct errand *work, int robot, tdError *refused);
+    int share;        ///< robots of a piece
+    atomic_int first; ///< robot that was refused, of all that were
+    atomic_bool telling;
+    tdError refused;   ///< why, see tell()
+    atomic_bool ended; ///< somebody was told to end: so are all
 } errand;
 
+// Keeps what is said of the first of all robots that were refused.
+static void tell(errand *work, int robot, const tdError *refused)
+{
+    while (atomic_exchange_explicit(&work->telling, true, memory_order_acquire))
+        ; // for as long as a kilobyte is copied, where something is wrong
+    if (robot < atomic_load_explicit(&work->first, memory_order_relaxed))
+    {
+        work->refused = *refused;
+        atomic_store_explicit(&work->first, robot, memory_order_relaxed);
+    }
+    atomic_store_explicit(&work->telling, false, memory_order_release);
+}
+
+static void run_share(void *context, int piece)
+{
+    errand *work = context;
+    tdBatch *batch = work->batch;
+    int begin = piece * work->share, end = begin + work->share < batch->n ? begin + work->share : batch->n;
+    tdBatchRoom *room = NULL;
+    tdError refused = {0};
+    for (int i = begin; i < end; i++)
+    {
+        if (!takes_part(work->mask, i))
+            continue;
+        if (room == NULL)
+            room = enter_any(batch);
+        enter(&batch->robots[i], room);
+        work->task(work, i, &refused);
+        if (refused.status != TD_OK)
+            tell(work, i, &refused);
+        refused.status = TD_OK;
+    }
+    leave(room);
+}
+
 // Tells of the first robot that was refused.
-static tdStatus run_errand(errand *work, tdTaskFn task, tdError *error)
+static tdStatus run_errand(errand *work, tdError *error)
 {
     tdBatch *batch = work->batch;
-    for (int i = 0; i < batch->n; i++)
-        batch->robots[i].refused.status = TD_OK;
-    td_parallel(batch->tasks, batch->n, task, work);
-    for (int i = 0; i < batch->n; i++)
-    {
-        const tdError *refused = &batch->robots[i].refused;
-        if (refused->status != TD_OK)
-            return td_fail(error, refused->status, "robot %d: %.600s", i, refused->message);
-    }
-    return TD_OK;
+    atomic_store(&work->first, INT_MAX);
+    td_parallel(batch->tasks, td_pieces(batch->n, work->share), run_share, work);
+    if (atomic_load(&work->first) == INT_MAX)
+        return TD_OK;
+    return td_fail(error, work->refused.status, "robot %d: %.600s", atomic_load(&work->first), work->refused.message);
 }
+
+#define SHORT_SHARE 32 // robots of a piece, where one takes a microsecond
 
 static void clear(tdRobot *robot)
 {
-    if (robot->error.status != TD_OK) // it is a kilobyte, and mostly there is none
-        robot->error = (tdError){0};
+    if (robot->error->status != TD_OK) // it is a kilobyte, and mostly there is none
+        *robot->error = (tdError){0};
     robot->delay.passed = 0;
 }
 
-static void reset_robot(void *context, int i)
+static void reset_robot(errand *work, int i, tdError *refused)
 {
-    const errand *work = context;
     tdRobot *robot = &work->batch->robots[i];
-    if (!takes_part(work->mask, i))
-        return;
-    if (td_state_reset(work->batch->model, robot->state, &robot->refused) == TD_OK)
+    if (td_state_reset(work->batch->model, robot->state, refused) == TD_OK)
         clear(robot);
 }
 
 tdStatus td_batch_reset(tdBatch *batch, const uint8_t *mask, tdError *error)
 {
-    errand work = {.batch = batch, .mask = mask};
-    return batch->gpu != NULL ? td_gpu_batch_reset(batch->gpu, mask, error) : run_errand(&work, reset_robot, error);
+    errand work = {.batch = batch, .mask = mask, .task = reset_robot, .share = SHORT_SHARE};
+    return batch->gpu != NULL ? td_gpu_batch_reset(batch->gpu, mask, error) : run_errand(&work, error);
 }
 
-static void write_robot(void *context, int i)
+static void write_robot(errand *work, int i, tdError *refused)
 {
-    const errand *work = context;
-    tdRobot *robot = &work->batch->robots[i];
-    if (takes_part(work->mask, i))
-        td_state_write(work->batch->model, robot->state, work->memory + (size_t)i * work->stride,
-                       td_state_size(work->batch->model, robot->state), &robot->refused);
+    const tdRobot *robot = &work->batch->robots[i];
+    td_state_write(work->batch->model, robot->state, work->memory + (size_t)i * work->stride,
+                   td_state_size(work->batch->model, robot->state), refused);
 }
 
-static void read_robot(void *context, int i)
+static void read_robot(errand *work, int i, tdError *refused)
 {
-    const errand *work = context;
     tdRobot *robot = &work->batch->robots[i];
-    if (!takes_part(work->mask, i))
-        return;
     size_t size = td_state_size(work->batch->model, robot->state);
-    if (td_state_read(work->batch->model, robot->state, work->memory + (size_t)i * work->stride, size,
-                      &robot->refused) == TD_OK)
+    if (td_state_read(work->batch->model, robot->state, work->memory + (size_t)i * work->stride, size, refused) ==
+        TD_OK)
         clear(robot);
 }
 
@@ -295,36 +392,43 @@ tdStatus td_batch_write(const tdBatch *batch, void *memory, size_t stride, const
     if (stride < size)
         return td_fail(error, TD_ERROR_USAGE, "states of %llu bytes are to be written %llu bytes apart",
                        (unsigned long long)size, (unsigned long long)stride);
-    errand work = {.batch = (tdBatch *)batch, .mask = mask, .memory = memory, .stride = stride};
-    return run_errand(&work, write_robot, error);
+    errand work = {.batch = (tdBatch *)batch,
+                   .mask = mask,
+                   .memory = memory,
+                   .stride = stride,
+                   .task = write_robot,
+                   .share = SHORT_SHARE};
+    return run_errand(&work, error);
 }
 
 tdStatus td_batch_read(tdBatch *batch, const void *memory, size_t stride, const uint8_t *mask, tdError *error)
 {
-    errand work = {.batch = batch, .mask = mask, .memory = (char *)memory, .stride = stride};
-    return batch->gpu != NULL ? td_gpu_batch_read(batch->gpu, memory, stride, mask, error)
-                              : run_errand(&work, read_robot, error);
+    errand work = {.batch = batch,
+                   .mask = mask,
+                   .memory = (char *)memory,
+                   .stride = stride,
+                   .task = read_robot,
+                   .share = SHORT_SHARE};
+    return batch->gpu != NULL ? td_gpu_batch_read(batch->gpu, memory, stride, mask, error) : run_errand(&work, error);
 }
 
-static void read_row(void *context, int i)
+static void read_row(errand *work, int i, tdError *refused)
 {
-    const errand *work = context;
     const tdSpan *to = work->span;
-    if (takes_part(work->mask, i))
-        td_outputs_read(work->batch->outputs, work->batch->model, work->batch->robots[i].state,
-                        to->data + i * to->robot, to->number);
+    (void)refused;
+    td_outputs_read(work->batch->outputs, work->batch->model, work->batch->robots[i].state, to->data + i * to->robot,
+                    to->number);
 }
 
 tdStatus td_batch_read_outputs(tdBatch *batch, const tdSpan *outputs, const uint8_t *mask, tdError *error)
 {
-    errand work = {.batch = batch, .mask = mask, .span = outputs};
+    errand work = {.batch = batch, .mask = mask, .span = outputs, .task = read_row, .share = SHORT_SHARE};
     if (batch->gpu != NULL)
     {
         tdRollout look = {.rows = 1, .outputs = *outputs, .mask = mask};
         return td_gpu_batch_rollout(batch->gpu, &look, 0, NULL, error);
     }
-    td_parallel(batch->tasks, batch->n, read_row, &work);
-    return TD_OK;
+    return run_errand(&work, error);
 }
 
 // ---------------------------------------------------------------- parameters, delays
@@ -339,6 +443,7 @@ tdStatus td_batch_set_parameter(tdBatch *batch, tdParameter parameter, int index
         tdError why = {0};
         if (!takes_part(mask, i))
             continue;
+        enter(&batch->robots[i], &batch->rooms[0]); // nobody else is in it now
         tdStatus status =
             td_state_set_parameter(batch->model, batch->robots[i].state, parameter, index, values[i * stride], &why);
         if (status != TD_OK)
@@ -380,7 +485,7 @@ static tdStatus set_inputs(const tdBatch *batch, tdRobot *robot, const double *r
 {
     for (int k = 0; k < batch->n_inputs; k++)
         if (td_state_set_input(batch->model, robot->state, batch->inputs[k], row[k * stride]) != TD_OK)
-            return td_fail(&robot->error, TD_ERROR_USAGE,
+            return td_fail(robot->error, TD_ERROR_USAGE,
                            "input '%s' is %g; give a finite number, or NaN for the "
                            "scene's motion",
                            batch->model->inputs[batch->inputs[k]].name, row[k * stride]);
@@ -421,31 +526,28 @@ static int take_row(const tdBatch *batch, tdRobot *robot, const tdRollout *rollo
         *cancelled = status == TD_CANCELLED;
         if (!*cancelled)
         {
-            robot->error = td_state_report(robot->state)->error;
-            robot->error.status = status;
+            *robot->error = td_state_report(robot->state)->error;
+            robot->error->status = status;
         }
         return s;
     }
     return rollout->hold;
 }
 
-static void roll_robot(void *context, int i)
+static void roll_robot(errand *work, int i, tdError *refused)
 {
-    errand *work = context;
     const tdBatch *batch = work->batch;
     const tdRollout *rollout = work->rollout;
     const tdSpan *in = &rollout->inputs, *out = &rollout->outputs;
     tdRobot *robot = &batch->robots[i];
     bool cancelled = false;
     int steps = 0;
-    if (!takes_part(rollout->mask, i))
-        return;
     for (int t = 0; t < rollout->rows; t++)
     {
         const double *row = in->data == NULL ? NULL : in->data + i * in->robot + t * in->time;
         double *to = out->data == NULL ? NULL : out->data + i * out->robot + t * out->time;
         cancelled = cancelled || atomic_load_explicit(&work->ended, memory_order_relaxed);
-        bool goes = robot->error.status == TD_OK && !cancelled;
+        bool goes = robot->error->status == TD_OK && !cancelled;
         int taken = goes ? take_row(batch, robot, rollout, row, &cancelled) : 0;
         bool whole = goes && taken == rollout->hold;
         steps += taken;
@@ -455,24 +557,24 @@ static void roll_robot(void *context, int i)
             to[k * out->number] = NAN;
     }
     if (rollout->status != NULL)
-        rollout->status[i] = cancelled ? TD_CANCELLED : robot->error.status;
+        rollout->status[i] = cancelled ? TD_CANCELLED : robot->error->status;
     if (rollout->steps != NULL)
         rollout->steps[i] = steps;
     if (!cancelled)
         return;
     atomic_store_explicit(&work->ended, true, memory_order_relaxed);
-    td_fail(&robot->refused, TD_CANCELLED, "cancelled after %d steps", steps);
+    td_fail(refused, TD_CANCELLED, "cancelled after %d steps", steps);
 }
 
 tdStatus td_batch_rollout(tdBatch *batch, const tdRollout *rollout, tdError *error)
 {
     if (rollout->rows < 0 || rollout->hold < 1)
         return td_fail(error, TD_ERROR_USAGE, "a rollout of %d rows with %d steps each", rollout->rows, rollout->hold);
-    errand work = {.batch = batch, .rollout = rollout};
+    errand work = {.batch = batch, .mask = rollout->mask, .rollout = rollout, .task = roll_robot, .share = 1};
     if (rollout->on_device && batch->gpu == NULL)
         return td_fail(error, TD_ERROR_USAGE,
-                       "inputs and outputs are in the memory of a GPU, and the robots of this batch are not there");
+                       "inputs and outputs are in GPU memory, but the robots of this batch are not");
     if (batch->gpu != NULL)
         return td_gpu_batch_rollout(batch->gpu, rollout, batch->n_inputs, batch->inputs, error);
-    return run_errand(&work, roll_robot, error);
+    return run_errand(&work, error);
 }

@@ -158,9 +158,14 @@ const tdError *td_gpu_batch_error(tdGpuBatch *batch, int robot)
         [TD_GPU_NOT_FINITE] = "a velocity is not finite",
         [TD_GPU_INDEFINITE] = "the reduced matrix of the step is not positive definite",
         [TD_GPU_CONTRADICTED] = "the driven actuators contradict each other or the limits of their efforts",
-        [TD_GPU_NO_PHYSICS] = "the body has gained energy from nothing, more than it ever came by: this is no physics",
+        [TD_GPU_NO_PHYSICS] =
+            "the body has gained energy from nothing, more than it ever received as work: this is not physical",
         [TD_GPU_BAD_ELEMENT] = "an element turned inside out or flew apart",
         [TD_GPU_BAD_INPUT] = "an input is infinite; give a finite number, or NaN for the scene's motion",
+        [TD_GPU_OVERLAPS] =
+            "points of the surface are deeper in another body than contact allows: start the bodies apart",
+        [TD_GPU_CROWDED] = "more points touch than the GPU has room for; give the body a coarser contact surface",
+        [TD_GPU_NO_CONTACT] = "the contact problem has numbers that are not finite, or a matrix that is not definite",
     };
     int status = batch->status[robot];
     batch->error = (tdError){0};
@@ -170,9 +175,10 @@ const tdError *td_gpu_batch_error(tdGpuBatch *batch, int robot)
     long long step = (long long)batch->steps[robot] + 1;
     td_fail(&batch->error, status == TD_GPU_BAD_INPUT ? TD_ERROR_USAGE : TD_ERROR_NUMERIC,
             "%s at t = %g s (step %lld); %s", why[status], (double)step * h, step,
-            status == TD_GPU_BAD_INPUT ? "then reset the robot"
-                                       : "use a smaller time_step or smaller loads, or 'device: cpu', which takes "
-                                         "such a step again by Newton's method");
+            status == TD_GPU_OVERLAPS || status == TD_GPU_CROWDED ? "or use 'device: cpu'"
+            : status == TD_GPU_BAD_INPUT                          ? "then reset the robot"
+                                         : "use a smaller time_step or smaller loads, or 'device: cpu', which repeats "
+                                           "such a step with Newton's method");
     return &batch->error;
 }
 
@@ -194,11 +200,12 @@ tdStatus td_gpu_batch_reset(tdGpuBatch *batch, const uint8_t *mask, tdError *err
         if (!takes_part(mask, i))
             continue;
         // Parameters stay: those behind the inputs that are set, and the factors.
-        memcpy(old, (double[]){row[at->young], row[at->mass], row[at->damping], 0}, sizeof old);
+        memcpy(old, (double[]){row[at->young], row[at->mass], row[at->damping], row[at->friction]}, sizeof old);
         memcpy(row, batch->start, (size_t)at->offset * sizeof *row);
         row[at->young] = old[0];
         row[at->mass] = old[1];
         row[at->damping] = old[2];
+        row[at->friction] = old[3];
     }
     return put_rows(batch, mask, error);
 }
@@ -320,12 +327,11 @@ static tdStatus fill_motion(tdGpuBatch *batch, const uint8_t *mask, int64_t most
 static void tell(tdGpuBatch *batch, int64_t doubts)
 {
     if (doubts > 0 && !batch->told)
-        td_log(
-            &batch->settings, TD_LOG_WARNING,
-            "%lld steps of this call were so long that one linearization does not describe them; 'device: cpu' takes "
-            "such steps again by Newton's method, the GPU does not: use a smaller time_step, or inputs that change "
-            "less in a step",
-            (long long)doubts);
+        td_log(&batch->settings, TD_LOG_WARNING,
+               "%lld steps of this call were too large for one linearization; 'device: cpu' repeats "
+               "such steps with Newton's method, the GPU does not: use a smaller time_step, or inputs that change "
+               "less in a step",
+               (long long)doubts);
     batch->told = batch->told || doubts > 0;
 }
 

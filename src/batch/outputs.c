@@ -237,7 +237,7 @@ tdStatus td_outputs_create(const tdModel *model, int n, const char *const *names
 {
     *out = NULL;
     if (n < 0)
-        return td_fail(error, TD_ERROR_USAGE, "%d outputs were asked for", n);
+        return td_fail(error, TD_ERROR_USAGE, "%d outputs were requested", n);
     tdOutputs *outputs = td_take(1, sizeof *outputs);
     if (outputs != NULL)
         outputs->list = td_take((size_t)n + 1, sizeof *outputs->list);

@@ -15,13 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-// y += factor A x
-static void multiply_add(int n, double factor, const double *A, const double *x, double *y)
-{
-    for (int i = 0; i < n; i++)
-        y[i] += factor * td_small_dot(n, A + i * (int64_t)n, x);
-}
-
 // ---------------------------------------------------------------- life
 
 static void free_model(tdBody *body)
@@ -57,6 +50,11 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->weight, n},
         {&mine->at_q, n},
         {&mine->points_q, n},
+        {&mine->folded_q, n},
+        {&mine->arrived_v, n},
+        {&mine->link_rates, n},
+        {&mine->link_v, 6 * (int64_t)given->n_links},
+        {&mine->folded, 4 * (int64_t)given->n_balls},
         {&mine->rhs, n},
         {&mine->trial, n},
         {&mine->mass_q, n},
@@ -185,11 +183,16 @@ static void add_inertia(const tdModel *model, const tdBody *body, tdState *state
     bool drifts = td_articulated_drifts(model);
     if (tangent && !drifts)
         td_tree_mass(given, &mine->at, mine->M);
+    bool moves = false; // at the start of a step mostly nothing has changed yet
+    for (int i = 0; i < n; i++)
+        moves = moves || inertia[i] != 0;
+    if (!moves)
+        return;
     if (tangent || drifts)
     {
-        multiply_add(n, mass, mine->M, inertia, m);
+        td_small_multiply(n, mass, mine->M, inertia, m);
         if (mine->hangs)
-            multiply_add(n, mass, mine->sluggish, inertia, m);
+            td_small_multiply(n, mass, mine->sluggish, inertia, m);
         return;
     }
     memset(rest, 0, (size_t)n * sizeof *rest);
@@ -234,15 +237,13 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     double *own = state->own + body->first;
     const double *v_e = state->v_e + body->first, none[3] = {0, 0, 0};
     td_articulated_gravity(given, state, g);
-    memset(mine->trial, 0, (size_t)n * sizeof(double));
-    td_tree_inverse(given, mine->trial, NULL, g, &mine->at, mine->weight);
+    td_tree_weights(given, g, &mine->at, mine->weight);
     // Coriolis forces: none that drift; with one linearization they are found with the velocity at the end of the step.
     memset(force, 0, (size_t)n * sizeof *force);
     if (td_articulated_iterates(model, state) && !td_articulated_drifts(model))
         td_tree_inverse(given, v_e, NULL, none, &mine->at, force);
     for (int i = 0; i < n; i++)
     {
-        mine->weight[i] = -mine->weight[i];
         load[i] = mine->weight[i];
         own[i] = scheme->s * force[i];
     }
@@ -261,6 +262,43 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
     return TD_OK;
 }
 
+#define LEAN 9.81 // [m/s^2]
+
+// In equilibrium nothing but contacts and attachments holds a free body. Some of its inertia, in A and not in the
+// forces, resists what a pass of Newton's method changes and is gone in the solution: about as much as its weight does
+// where it hangs from its own surface, which A does not know of.
+static void lean(const tdArticulated *given, tdArticulatedState *mine)
+{
+    int n = given->n;
+    td_tree_mass(given, &mine->at, mine->M);
+    double mass = mine->M[0], turns = 0;
+    for (int64_t k = 3; k < 6; k++)
+        turns += mine->M[k * n + k];
+    double rate = LEAN / sqrt(turns / mass); // [1/s^2]
+    for (int64_t k = 0; k < (int64_t)n * n; k++)
+        mine->A[k] += rate * mine->M[k];
+}
+
+// A joint whose position is given is where it is, whatever its stiffness: with some of its own A has an inverse, and
+// the effort that holds it is what the forces ask for.
+static void stiffen_driven(const tdModel *model, const tdBody *body, tdArticulatedState *mine)
+{
+    int64_t n = body->count;
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        int row = model->actuators[a].row;
+        if (model->actuators[a].held || model->actuators[a].given->drive != TD_DRIVE_DISPLACEMENT ||
+            model->row_start[row + 1] != model->row_start[row] + 1)
+            continue;
+        int64_t i = model->row_coord[model->row_start[row]] - body->first;
+        double size = i >= 0 && i < n ? fabs(mine->weight[i]) : 0;
+        for (int64_t k = 0; k < n && i >= 0 && i < n; k++)
+            size += fabs(mine->A[i * n + k]) + fabs(mine->A[k * n + i]);
+        if (i >= 0 && i < n)
+            mine->A[i * n + i] += size > 0 ? size : 1;
+    }
+}
+
 void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *state, bool all)
 {
     const tdArticulated *given = td_articulated_of(body);
@@ -268,15 +306,15 @@ void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *st
     const tdScheme *scheme = &model->scheme;
     int64_t n = given->n;
     double of_K = scheme->s * scheme->ce;
-    memset(mine->A, 0, (size_t)(n * n) * sizeof(double));
-    if (td_articulated_iterates(model, state) && all && of_K > 0)
+    bool pulled = td_articulated_iterates(model, state) && all && of_K > 0;
+    if (pulled)
     {
         double g[3];
         td_articulated_gravity(given, state, g);
         td_tree_gravity_stiffness(given, g, &mine->at, mine->A);
     }
     for (int64_t k = 0; k < n * n; k++)
-        mine->A[k] = of_K * mine->A[k] + scheme->mass * mine->M[k];
+        mine->A[k] = (pulled ? of_K * mine->A[k] : 0) + scheme->mass * mine->M[k];
     for (int64_t k = 0; k < n * n && mine->hangs; k++)
         mine->A[k] += scheme->mass * mine->sluggish[k];
     for (int64_t k = 0; k < n * n && mine->stiffened; k++)
@@ -284,6 +322,10 @@ void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *st
     for (int64_t i = 0; i < n; i++)
         mine->A[i * n + i] += scheme->s * td_articulated_law_scheme(model).de * given->damping[i];
     td_articulated_spring_stiffness(body, state, of_K, mine->A);
+    if (scheme->method == TD_METHOD_STATIC && given->links[0].kind == TD_JOINT_FREE)
+        lean(given, mine);
+    if (scheme->method == TD_METHOD_STATIC)
+        stiffen_driven(model, body, mine);
 }
 
 static void add_slopes(const tdModel *model, int64_t n, const double *slope_q, const double *slope_v, double *A)
@@ -299,7 +341,7 @@ tdStatus td_articulated_indefinite(const tdModel *model, tdState *state)
         return td_fail(
             &state->report.error, TD_ERROR_NUMERIC,
             "nothing holds some of its joints at this load, so there is no stable equilibrium; drive them by "
-            "'position' with a stiffness, or use a dynamic integrator");
+            "'position', or use a dynamic integrator");
     return td_fail(&state->report.error, TD_ERROR_NUMERIC,
                    "the matrix of the step is not positive definite; give small links a larger inertia, or joints an "
                    "armature");
@@ -348,14 +390,14 @@ static void multiply(const tdModel *model, const tdBody *body, tdState *state, c
 {
     (void)model;
     memset(y, 0, (size_t)body->count * sizeof *y);
-    multiply_add((int)body->count, 1, td_articulated_mine(body, state)->A, x, y);
+    td_small_multiply(body->count, 1, td_articulated_mine(body, state)->A, x, y);
 }
 
 static void balance(const tdModel *model, const tdBody *body, tdState *state)
 {
     (void)model;
-    multiply_add((int)body->count, 1, td_articulated_mine(body, state)->A, state->dv + body->first,
-                 state->m + body->first);
+    td_small_multiply(body->count, 1, td_articulated_mine(body, state)->A, state->dv + body->first,
+                      state->m + body->first);
 }
 
 // s times all forces but those of inertia and of limits, which are springs of the body's own. With one linearization a
@@ -382,7 +424,7 @@ static void outside(const tdModel *model, const tdBody *body, tdState *state, do
         f[i] = of_inertia ? scheme.s * mine->turning[i]
                           : state->own[first + i] - state->m[first + i] - (rk4 ? scheme.s * mine->law[i] : 0);
     if (of_inertia)
-        multiply_add((int)n, scheme.mass, mine->M, mine->rhs, f);
+        td_small_multiply(n, scheme.mass, mine->M, mine->rhs, f);
     bool springs = !body->rows_apart && given->n_limits > 0;
     if (springs)
     {
@@ -400,8 +442,17 @@ static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdA
     tdArticulatedState *mine = td_articulated_mine(body, state);
     if (td_articulated_drifts(model) && given->n > 0)
         td_articulated_come_in(model, body, state);
-    td_articulated_poses(body, state, state->q + body->first);
-    td_tree_momentum(given, state->v + body->first, &mine->points, &arrival->kinetic, mine->arrived, NULL, NULL);
+    bool known = td_articulated_drifts(model) && given->n > 0;
+    arrival->kinetic = mine->kinetic;
+    if (!known || td_articulated_is_based(body))
+    {
+        td_articulated_poses(body, state, state->q + body->first);
+        td_tree_momentum(given, state->v + body->first, &mine->points, known ? NULL : &arrival->kinetic, mine->arrived,
+                         NULL, NULL);
+        memcpy(mine->arrived_v, state->v + body->first, (size_t)given->n * sizeof(double));
+    }
+    if (known)
+        arrival->unpaid = mine->unpaid;
     if (body->rows_apart)
         return; // contact has them
     arrival->elastic = td_joint_limit_energy(given, state->q + body->first);
@@ -487,9 +538,7 @@ static void commit(const tdModel *model, const tdBody *body, tdState *state)
     }
     for (int c = 0; c < 3 && td_articulated_is_based(body); c++)
         mine->gain[c] = (mine->arrived[c] - mine->momentum[c]) / model->scheme.h;
-    td_tree_fold(given, state->q + body->first, mine->reference);
-    if (given->n_balls > 0) // else links are where they were
-        mine->points_valid = mine->at_valid = false;
+    td_articulated_fold(body, state, state->q + body->first);
 }
 
 static void describe(const tdBody *body, int64_t element, char *out, size_t size)
@@ -537,7 +586,8 @@ static void energy(const tdModel *model, const tdBody *body, tdState *state, dou
     tdArticulatedState *mine = td_articulated_mine(body, state);
     td_articulated_poses(body, state, state->q + body->first);
     td_tree_momentum(given, state->v + body->first, &mine->points, kinetic, NULL, NULL, NULL);
-    *elastic = td_joint_energy(model, body, state);
+    if (elastic != NULL)
+        *elastic = td_joint_energy(model, body, state);
 }
 
 const tdBodyOps td_articulated_ops = {

@@ -46,6 +46,12 @@ typedef struct tdLink
     double axis[3];
     double mass, center[3], inertia[6];
     double armature;
+    // Short ways, set with the tables:
+    bool straight; ///< its frame is not turned against its parent's
+    int8_t along;  ///< a hinge about axis 1, 2 or 3 of its frame; 0: it is none
+    double sense;  ///< of that, 1 or -1
+    int32_t tip;   ///< the last column on the way from the root to it, -1: none,
+    int32_t path;  ///< and how many there are
 } tdLink;
 
 /// A limit of one joint. Kept for solvers that take limits as constraints.
@@ -90,7 +96,8 @@ typedef struct tdArticulated
 {
     const tdTree *tree;
     int n_links, n_columns, n_balls;
-    int n; ///< coordinates
+    int n;      ///< coordinates
+    bool plain; ///< no joint follows another: columns and coordinates are the same
     tdLink *links;
     int32_t *link_of; ///< by coordinate: the link whose joint it moves
     // By column of a joint: the next one on the way to the root, -1: none; its coordinate; the column's link.
@@ -115,13 +122,16 @@ typedef struct tdArticulated
 /// Scratch of the algorithms, by link or column.
 typedef struct tdTreeWork
 {
-    tdPose *pose;      ///< of links in the world
-    double *S;         ///< 6 a column: what a unit rate of the joint does, at the root's origin
-    double *rate;      ///< 6 a column: dS/dt
-    double *I, *C;     ///< 10 a link: mass, first moment, second moment (xx, yy, zz, xy, xz, yz); of the subtree
-    double *v, *a, *f; ///< 6 a link
-    double *hang;      ///< 9 a link: stiffness of what hangs, of the subtree
-    double origin[3];  ///< where spatial vectors are taken
+    tdPose *pose;         ///< of links in the world
+    double *S;            ///< 6 a column: what a unit rate of the joint does, at the root's origin
+    double *rate;         ///< 6 a column: dS/dt
+    double *I, *C;        ///< 10 a link: mass, first moment, second moment (xx, yy, zz, xy, xz, yz); of the subtree
+    double *v, *a, *f;    ///< 6 a link
+    double *hang;         ///< 9 a link: stiffness of what hangs, of the subtree
+    double *by_component; ///< S, and for the moment only rate, by component
+    double *row;          ///< two rows of columns: for the moment only
+    double origin[3];     ///< where spatial vectors are taken
+    bool summed;          ///< C and the first half of by_component are of this place
 } tdTreeWork;
 
 typedef struct tdArticulatedState
@@ -133,24 +143,27 @@ typedef struct tdArticulatedState
     tdTreeWork points; ///< of points, at `points_q`
     double *points_q;
     bool points_valid;
-    double *M, *A, *L;       ///< n^2
-    double *M_end, *mass_q;  ///< n^2: M where the step ends, at these coordinates,
-    bool mass_known;         ///< where it is of the last step
-    double *sluggish;        ///< n^2: what is added to M for steps that are long for pendulums,
-    bool hangs;              ///< where there is some
-    double *kick_q, *kick_v; ///< n: where forces change the velocity, and the velocity that they find there
-    double *drift;           ///< 4 n: for the moment only
-    double *weight;          ///< n: forces of gravity as the step has them
-    double potential;        ///< of gravity at the start of the step
-    double account[2];       ///< [J] gained since the start, at most zero but for what was not there to be taken back,
-    double next[2];          ///< and the most kinetic energy; both after the step that is judged
-    double *coupling;        ///< 2 n^2: stiffness of constraints, definite ones, then those that may not be
-    double *rhs;             ///< n: for the moment only
-    double *law;             ///< 3 n: forces of the laws of joints, slopes by position and by rate
-    double *slope;           ///< n: by v
-    double *trial;           ///< n: velocity that the laws are linearized about
-    double *trial_v;         ///< n: velocity where forces are taken that goes with it
-    double *turning;         ///< n: Coriolis and gyroscopic forces at the trial velocity
+    bool points_folded;        ///< placed by `folded`: as the next step will find them
+    double *folded_q, *folded; ///< coordinates and reference rotations at the end of the step that is judged
+    double *M, *A, *L;         ///< n^2
+    double *M_end, *mass_q;    ///< n^2: M where the step ends, at these coordinates,
+    bool mass_known;           ///< where it is of the last step
+    double *sluggish;          ///< n^2: what is added to M for steps that are long for pendulums,
+    bool hangs;                ///< where there is some
+    double *kick_q, *kick_v;   ///< n: where forces change the velocity, and the velocity that they find there
+    double *drift;             ///< 4 n: for the moment only
+    double *weight;            ///< n: forces of gravity as the step has them
+    double potential;          ///< of gravity at the start of the step
+    double account[2]; ///< [J] gained since the start, at most zero but for what was not there to be taken back,
+    double next[2];    ///< and the most kinetic energy; both after the step that is judged
+    double unpaid;     ///< [J] that the whole way of the step would have lifted it above its energy
+    double *coupling;  ///< 2 n^2: stiffness of constraints, definite ones, then those that may not be
+    double *rhs;       ///< n: for the moment only
+    double *law;       ///< 3 n: forces of the laws of joints, slopes by position and by rate
+    double *slope;     ///< n: by v
+    double *trial;     ///< n: velocity that the laws are linearized about
+    double *trial_v;   ///< n: velocity where forces are taken that goes with it
+    double *turning;   ///< n: Coriolis and gyroscopic forces at the trial velocity
     double *expected, *before; ///< n: for the moment only
     double *asked;             ///< 3 n: rates of joints whose position is given, NAN: none; their bias and diagonal
     double *slope_A;           ///< n^2: A with the slope of Coriolis forces
@@ -159,13 +172,17 @@ typedef struct tdArticulatedState
     double *effort;            ///< by servo, at the end of the step
     double *feed;              ///< by servo: what it adds against gravity in this step
     double *node_x, *node_v;
-    double *jacobian;   ///< 6 n: of points
-    double momentum[3]; ///< of all links at the start of the step,
-    double arrived[3];  ///< at its end,
-    double gain[3];     ///< and what they gained of it a second in the last step; NAN: none yet
-    bool stiffened;     ///< some constraint has stiffness in this pass
-    bool indefinite;    ///< A was, with all of its terms
-    bool foreseeing;    ///< laws are those of all that acts, also of what a contact solver takes (rows_apart)
+    double *link_v, *link_rates; ///< 6 a link: velocities at `points`, of the rates n, where
+    bool twists_known;           ///< they are
+    double *jacobian;            ///< 6 n: of points
+    double momentum[3];          ///< of all links at the start of the step,
+    double arrived[3];           ///< at its end, where coordinates move by
+    double *arrived_v;           ///< n
+    double kinetic;              ///< energy of the motion where the step ends [J]
+    double gain[3];              ///< and what they gained of it a second in the last step; NAN: none yet
+    bool stiffened;              ///< some constraint has stiffness in this pass
+    bool indefinite;             ///< A was, with all of its terms
+    bool foreseeing;             ///< laws are those of all that acts, also of what a contact solver takes (rows_apart)
 } tdArticulatedState;
 
 extern const tdBodyOps td_articulated_ops;
@@ -226,6 +243,8 @@ void td_tree_velocities(const tdArticulated *body, const double *v, tdTreeWork *
 /// Recursive Newton-Euler: tau = M dv + b(q, v) - gravity. dv NULL: zero. gravity [m/s^2].
 void td_tree_inverse(const tdArticulated *body, const double *v, const double *dv, const double gravity[3],
                      tdTreeWork *work, double *tau);
+/// load[n]: forces of gravity on the coordinates. reads pose, S, I      writes f
+void td_tree_weights(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *load);
 /// Composite rigid bodies: M[n x n], both triangles.
 void td_tree_mass(const tdArticulated *body, tdTreeWork *work, double *M);
 /// The skew part G[n x n] of the Coriolis matrix: b(q, v) = 1/2 dM/dt v + G v. reads pose, S, I      writes v, f, rate,
@@ -236,6 +255,9 @@ void td_tree_momentum(const tdArticulated *body, const double *v, tdTreeWork *wo
                       double angular[3], double center[3]);
 /// A link and all that hangs on it.
 void td_tree_carried(const tdArticulated *body, const double *v, int link, tdTreeWork *work, tdCarried *out);
+/// Of a plain tree: row[k] = S_k . wrench (moment about the root's origin, force) of columns below `count`; valid until
+/// the next call. reads pose, S
+const double *td_tree_along(const tdArticulated *body, tdTreeWork *work, int64_t count, const double wrench[6]);
 /// Potential energy of gravity [J], zero at the world's origin.
 double td_tree_potential(const tdArticulated *body, const double gravity[3], const tdTreeWork *work);
 /// Derivative of -gravity of td_tree_inverse() by the coordinates, K[n x n]; after td_tree_mass().
@@ -287,19 +309,58 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
 void td_articulated_solved(const tdBody *body, tdState *state);
 tdStatus td_articulated_indefinite(const tdModel *model, tdState *state);
 
-// ---------------------------------------------------------------- articulated_small.c: dense matrices of trees
+/// The same for one instruction set (articulated_kernel.c).
+typedef struct tdTreeKernel
+{
+    void (*kinematics)(const tdArticulated *, const double *, const double *, tdTreeWork *);
+    void (*velocities)(const tdArticulated *, const double *, tdTreeWork *);
+    void (*inverse)(const tdArticulated *, const double *, const double *, const double *, tdTreeWork *, double *);
+    void (*weights)(const tdArticulated *, const double *, tdTreeWork *, double *);
+    void (*mass)(const tdArticulated *, tdTreeWork *, double *);
+    void (*gyration)(const tdArticulated *, const double *, tdTreeWork *, double *);
+    void (*gravity_stiffness)(const tdArticulated *, const double *, tdTreeWork *, double *);
+    void (*hanging_stiffness)(const tdArticulated *, const double *, tdTreeWork *, double *);
+    void (*momentum)(const tdArticulated *, const double *, tdTreeWork *, double *, double *, double *, double *);
+    void (*carried)(const tdArticulated *, const double *, int, tdTreeWork *, tdCarried *);
+    double (*potential)(const tdArticulated *, const double *, const tdTreeWork *);
+    const double *(*along)(const tdArticulated *, tdTreeWork *, int64_t, const double *);
+} tdTreeKernel;
+
+extern const tdTreeKernel td_tree_kernel_portable, td_tree_kernel_avx2;
+
+// ---------------------------------------------------------------- articulated_dynamics.c: dense matrices of trees
 
 double td_small_dot(int64_t n, const double *a, const double *b);
+/// y += factor A x
+void td_small_multiply(int64_t n, double factor, const double *A, const double *x, double *y);
 /// x' M x
 double td_small_product(int64_t n, const double *M, const double *x);
 /// L' L = A, lower triangles; L has the reciprocals of its diagonal. False: not definite.
 bool td_small_cholesky(int n, const double *A, double *L);
 /// x = A^-1 x
 void td_small_solve(int n, const double *L, double *x);
+/// With mean = (M0 + M1)/2 and turn = (M1 - M0)/2 + time B: w = [mean - (1 - late) turn] v, B = mean + late turn.
+void td_small_mix(int64_t n, double time, double late, const double *M0, const double *M1, const double *v, double *B,
+                  double *w);
 /// x = B^-1 x, of a B whose symmetric part is definite; B is lost. False: it is not.
 bool td_small_unravel(int n, double *B, double *x);
 /// x = B^-1 x by elimination with row exchanges; B is lost. False: singular.
 bool td_small_eliminate(int n, double *B, double *x);
+
+/// The same for one instruction set (small_kernel.c).
+typedef struct tdSmallKernel
+{
+    double (*dot)(int64_t, const double *, const double *);
+    void (*multiply)(int64_t, double, const double *, const double *, double *);
+    double (*product)(int64_t, const double *, const double *);
+    bool (*cholesky)(int, const double *, double *);
+    void (*solve)(int, const double *, double *);
+    void (*mix)(int64_t, double, double, const double *, const double *, const double *, double *, double *);
+    bool (*unravel)(int, double *, double *);
+    bool (*eliminate)(int, double *, double *);
+} tdSmallKernel;
+
+extern const tdSmallKernel td_small_kernel_portable, td_small_kernel_avx2;
 
 // ---------------------------------------------------------------- articulated_drift.c: Coriolis and gyroscopic forces
 
@@ -314,6 +375,10 @@ void td_articulated_come_in(const tdModel *model, const tdBody *body, tdState *s
 
 /// Poses of all links in the world for the coordinates q of the body; valid until the next call.
 const tdPose *td_articulated_poses(const tdBody *body, const tdState *state, const double *q);
+/// Places `points` where a step ends, so that the next one need not do it again.
+void td_articulated_place_end(const tdBody *body, const tdState *state, const double *q);
+/// When a step is accepted: rotations go into the references, and what is known of the end of the step is kept.
+void td_articulated_fold(const tdBody *body, const tdState *state, double *q);
 /// Velocity of the link's origin, then its angular velocity, both in the world, for q and v of the body.
 void td_articulated_twist(const tdBody *body, const tdState *state, const double *q, const double *v, int link,
                           double twist[6]);

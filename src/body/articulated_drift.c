@@ -59,26 +59,23 @@ static void leave_center(const tdArticulated *given, const double *M, double *v,
 static bool turn_velocity(const tdArticulated *given, tdArticulatedState *mine, double time, double late,
                           const double *M0, const double *M1, const double *about, const double *v, double *w)
 {
-    int64_t n = given->n;
-    double *B = mine->slope_A, *row = mine->drift + 3 * n;
+    double *B = mine->slope_A;
     td_tree_gyration(given, about, &mine->at, B);
-    for (int64_t i = 0; i < n; i++)
-    {
-        const double *m0 = M0 + i * n, *m1 = M1 + i * n;
-        double *b = B + i * n;
-        for (int64_t j = 0; j < n; j++)
-        {
-            double mean = 0.5 * (m0[j] + m1[j]), turn = 0.5 * (m1[j] - m0[j]) + time * b[j];
-            row[j] = mean - (1 - late) * turn;
-            b[j] = mean + late * turn;
-        }
-        w[i] = td_small_dot(n, row, v);
-    }
-    return td_small_unravel((int)n, B, w);
+    td_small_mix(given->n, time, late, M0, M1, v, B, w);
+    return td_small_unravel(given->n, B, w);
 }
 
 #define RESOLVED 1.0 // change of the velocity in a drift, as a share of it, that is followed without loss
-#define STRETCH  2   // the length of w is mended by no more than this: a drift may lose energy, never gain
+// x' M x <= most for certain, by |M_ij| <= sqrt(M_ii M_jj).
+static bool is_slight(int64_t n, const double *M, const double *x, double most)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += M[i * (n + 1)] * x[i] * x[i];
+    return (double)n * sum <= most;
+}
+
+#define STRETCH 2 // the length of w is mended by no more than this: a drift may lose energy, never gain
 
 // v at `from`, where M is M0, has become v at `to`, after `time`. passes: 1 is of first order, 2 of second.
 // reads  mine->reference      writes  v, mine->at, slope_A, drift
@@ -102,7 +99,7 @@ static void drift(const tdArticulated *given, tdArticulatedState *mine, const do
             memcpy(v, start, (size_t)n * sizeof *v);
         for (int64_t i = 0; i < n; i++)
             half[i] = v[i] - start[i];
-        if (late == 0.5 && given->n_links > 1)
+        if (late == 0.5 && given->n_links > 1 && !is_slight(n, M0, half, RESOLVED * RESOLVED * before))
             late = fmin(0.5 + fmax(sqrt(td_small_product(n, M0, half) / before) - RESOLVED, 0), 1);
         if (late > 0.5 && passes == 1)
             passes = 2;
@@ -133,20 +130,29 @@ void td_articulated_set_out(const tdModel *model, const tdBody *body, tdState *s
     double *v = state->v + body->first, g[3], first = (1 - model->scheme.theta_vq) * model->scheme.h;
     int64_t n = given->n;
     mine->at_valid = false;
+    if (mine->points_folded) // of a step that was not taken
+        mine->points_valid = mine->points_folded = mine->mass_known = false;
     td_articulated_gravity(given, state, g);
     td_articulated_place(given, mine, q);
     mine->potential = td_tree_potential(given, g, &mine->at);
     td_servo_feed(body, state, g);
-    if (td_articulated_is_based(body))
+    // Where the last step ended this one begins: M is known.
+    bool known = mine->mass_known && memcmp(mine->mass_q, q, (size_t)n * sizeof *q) == 0;
+    mine->mass_known = false;
+    if (td_articulated_is_based(body) && known && memcmp(mine->arrived_v, v, (size_t)n * sizeof *v) == 0)
+        memcpy(mine->momentum, mine->arrived, sizeof mine->momentum);
+    else if (td_articulated_is_based(body))
         td_tree_momentum(given, v, &mine->at, NULL, mine->momentum, NULL, NULL);
     if (!td_articulated_drifts(model))
         return;
-    // Where the last step ended this one begins: M is known, unless rotations have gone into their references.
-    if (mine->mass_known && given->n_balls == 0 && memcmp(mine->mass_q, q, (size_t)n * sizeof *q) == 0)
-        memcpy(mine->M, mine->M_end, (size_t)(n * n) * sizeof(double));
+    if (known)
+    {
+        double *kept = mine->M;
+        mine->M = mine->M_end;
+        mine->M_end = kept;
+    }
     else
         td_tree_mass(given, &mine->at, mine->M);
-    mine->mass_known = false;
     for (int64_t i = 0; i < n; i++)
         mine->kick_q[i] = q[i] + first * v[i];
     if (first > 0)
@@ -163,9 +169,9 @@ void td_articulated_set_out(const tdModel *model, const tdBody *body, tdState *s
     mine->hangs = td_articulated_is_based(body) && n > 0 && g[0] * g[0] + g[1] * g[1] + g[2] * g[2] > 0;
     if (!mine->hangs)
         return;
+    for (int k = 0; k < 3; k++) // to which it is proportional
+        g[k] *= 0.25 * model->scheme.h * model->scheme.h;
     td_tree_hanging_stiffness(given, g, &mine->at, mine->sluggish);
-    for (int64_t k = 0; k < n * n; k++)
-        mine->sluggish[k] *= 0.25 * model->scheme.h * model->scheme.h;
 }
 
 // Takes energy out of the motion: all of it but that of the center of mass of a tree that flies. Returns how much.
@@ -192,17 +198,19 @@ static double gained(const tdModel *model, const tdBody *body, const tdState *st
     double sum = potential - mine->potential;
     for (int64_t i = 0; i < n; i++)
         mine->drift[i] = state->v[first + i] - mine->kick_v[i];
+    double *slowed = mine->drift + n; // by what is added to M
+    memset(slowed, 0, (size_t)n * sizeof *slowed);
+    if (mine->hangs)
+        td_small_multiply(n, 1 / model->scheme.h, mine->sluggish, mine->drift, slowed);
     for (int64_t i = 0; i < n; i++)
-    {
-        double way = state->q[first + i] - state->start[first + i];
-        sum += mine->weight[i] * way;
-        for (int64_t j = 0; j < n && mine->hangs; j++)
-            sum -= way / model->scheme.h * mine->sluggish[i * n + j] * mine->drift[j];
-    }
+        sum += (mine->weight[i] - slowed[i]) * (state->q[first + i] - state->start[first + i]);
     return sum - (model->scheme.theta_vq - 0.5) * td_small_product(n, mine->M, mine->drift);
 }
 
-void td_articulated_come_in(const tdModel *model, const tdBody *body, tdState *state)
+// The end of the step as q and v (of the kick) have it: the drift there, and the account. Returns what the account is
+// above zero by more than the motion can pay.
+// reads  q, v      writes  v, M_end, next, kinetic
+static double arrive_at(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdArticulated *given = td_articulated_of(body);
     tdArticulatedState *mine = td_articulated_mine(body, state);
@@ -210,7 +218,7 @@ void td_articulated_come_in(const tdModel *model, const tdBody *body, tdState *s
     const double *q = state->q + body->first;
     double *v = state->v + body->first, g[3];
     int64_t n = given->n;
-    td_articulated_poses(body, state, q);
+    td_articulated_place_end(body, state, q);
     td_tree_mass(given, &mine->points, mine->M_end);
     memcpy(mine->mass_q, q, (size_t)n * sizeof *q);
     mine->mass_known = true;
@@ -222,6 +230,38 @@ void td_articulated_come_in(const tdModel *model, const tdBody *body, tdState *s
     mine->next[1] = fmax(mine->account[1], kinetic);
     double swing = scheme->h * pull * sqrt(2 * body->mass * mine->next[1]);
     mine->next[0] = fmax(mine->account[0] + gain, -swing);
+    mine->kinetic = kinetic;
     if (mine->next[0] > 0 && kinetic > 0)
+    {
         mine->next[0] -= take_energy(given, mine->M_end, mine->next[0], v);
+        mine->kinetic = 0.5 * td_small_product(n, mine->M_end, v);
+    }
+    return mine->next[0] - fmax(mine->account[0], 0);
+}
+
+#define HALVINGS 6    // and then it stays where it was
+#define ROUNDING 1e-9 // of the most kinetic energy, and a thousandth of that of the potential: not worth a shorter way
+
+// A step much longer than the motion can lift a tree above all the energy it has: then it goes a part of its way only.
+void td_articulated_come_in(const tdModel *model, const tdBody *body, tdState *state)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    double *q = state->q + body->first, *v = state->v + body->first;
+    const double *start = state->start + body->first;
+    size_t bytes = (size_t)body->count * sizeof *q;
+    double *whole = td_scratch_take(state), *kicked = td_scratch_take(state);
+    memcpy(whole, q, bytes);
+    memcpy(kicked, v, bytes);
+    double unpaid = arrive_at(model, body, state), rounding = ROUNDING * (mine->next[1] + 1e-3 * fabs(mine->potential));
+    mine->unpaid = fmax(unpaid, 0);
+    for (int k = 1; k <= HALVINGS && unpaid > rounding && td_articulated_is_based(body) && body->n_held == 0; k++)
+    {
+        double share = k < HALVINGS ? ldexp(1, -k) : 0;
+        for (int64_t i = 0; i < body->count; i++)
+            q[i] = start[i] + share * (whole[i] - start[i]);
+        memcpy(v, kicked, bytes);
+        unpaid = arrive_at(model, body, state);
+    }
+    td_scratch_give(state, kicked);
+    td_scratch_give(state, whole);
 }

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinematics, recursive Newton-Euler and composite rigid bodies (R. Featherstone: Rigid body dynamics algorithms),
-// all vectors in world axes at one point O, the origin of the root link:
-//
-//     v_i = v_p + S_i qd_i                     a_i = a_p + S_i qdd_i + dS_i/dt qd_i
-//     f_i = I_i a_i + v_i x* I_i v_i + sum of the children's f          tau_i = S_i' f_i
-//     M_ij = S_i' C_i S_j for j = i or an ancestor of i, C_i the sum of I over the subtree of i
-//
-// Axes that are fixed in a link move with it, dS/dt = v_i x S. The translations of a free joint are along axes of its
-// parent and move with that.
+// Algorithms of trees and their small dense matrices, by the kernels that this processor runs (articulated_kernel.c,
+// small_kernel.c).
 #include "base/vector.h"
 #include "body/articulated.h"
 #include "core/rotation.h"
@@ -15,56 +8,32 @@
 #include <math.h>
 #include <string.h>
 
-// ---------------------------------------------------------------- spatial vectors (angular, linear)
-
-static inline double dot6(const double *a, const double *b)
+#if defined(__x86_64__)
+static bool has_avx2(void)
 {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#endif
+
+static const tdTreeKernel *kernel(void)
+{
+#if defined(__x86_64__)
+    if (has_avx2())
+        return &td_tree_kernel_avx2;
+#endif
+    return &td_tree_kernel_portable;
 }
 
-// out += v x m, of motions
-static inline void add_cross_motion(const double v[6], const double m[6], double out[6])
+static const tdSmallKernel *small(void)
 {
-    double a[3], b[3], c[3];
-    td_cross3(v, m, a);
-    td_cross3(v, m + 3, b);
-    td_cross3(v + 3, m, c);
-    for (int k = 0; k < 3; k++)
-    {
-        out[k] += a[k];
-        out[3 + k] += b[k] + c[k];
-    }
+#if defined(__x86_64__)
+    if (has_avx2())
+        return &td_small_kernel_avx2;
+#endif
+    return &td_small_kernel_portable;
 }
 
-// out += v x* f, of a motion and a force
-static inline void add_cross_force(const double v[6], const double f[6], double out[6])
-{
-    double a[3], b[3], c[3];
-    td_cross3(v, f, a);
-    td_cross3(v + 3, f + 3, b);
-    td_cross3(v, f + 3, c);
-    for (int k = 0; k < 3; k++)
-    {
-        out[k] += a[k] + b[k];
-        out[3 + k] += c[k];
-    }
-}
-
-// out = I m: (moment w + h x u, mass u - h x w)
-static inline void apply_inertia(const double *I, const double m[6], double out[6])
-{
-    const double *h = I + 1, *J = I + 4;
-    double hu[3], hw[3];
-    td_cross3(h, m + 3, hu);
-    td_cross3(h, m, hw);
-    out[0] = J[0] * m[0] + J[3] * m[1] + J[4] * m[2] + hu[0];
-    out[1] = J[3] * m[0] + J[1] * m[1] + J[5] * m[2] + hu[1];
-    out[2] = J[4] * m[0] + J[5] * m[1] + J[2] * m[2] + hu[2];
-    for (int k = 0; k < 3; k++)
-        out[3 + k] = I[0] * m[3 + k] - hw[k];
-}
-
-// ---------------------------------------------------------------- places
+// ---------------------------------------------------------------- trees
 
 bool td_tree_work_take(tdArena *arena, const tdArticulated *body, tdTreeWork *work)
 {
@@ -75,128 +44,19 @@ bool td_tree_work_take(tdArena *arena, const tdArticulated *body, tdTreeWork *wo
     work->I = TD_TAKE(arena, double, 10 * links);
     work->C = TD_TAKE(arena, double, 10 * links);
     work->hang = TD_TAKE(arena, double, 9 * links);
+    work->by_component = TD_TAKE(arena, double, 12 * (int64_t)body->n_columns + 4); // read four at a time
+    work->row = TD_TAKE(arena, double, 2 * (int64_t)body->n_columns + 8);
     work->v = TD_TAKE(arena, double, 6 * links);
     work->a = TD_TAKE(arena, double, 6 * links);
     work->f = TD_TAKE(arena, double, 6 * links);
     return work->pose != NULL && work->S != NULL && work->rate != NULL && work->hang != NULL && work->I != NULL &&
-           work->C != NULL && work->v != NULL && work->a != NULL && work->f != NULL;
-}
-
-// R = 1 + sin [a] + (1 - cos) [a]^2, of a unit vector a.
-static void turn_about(const double a[3], double angle, double R[9])
-{
-    double s = sin(angle), half = sin(0.5 * angle), c = 2 * half * half; // 1 - cos, without cancellation
-    double x = s * a[0], y = s * a[1], z = s * a[2], xy = c * a[0] * a[1], xz = c * a[0] * a[2], yz = c * a[1] * a[2];
-    R[0] = 1 - c * (a[1] * a[1] + a[2] * a[2]);
-    R[1] = xy - z;
-    R[2] = xz + y;
-    R[3] = xy + z;
-    R[4] = 1 - c * (a[0] * a[0] + a[2] * a[2]);
-    R[5] = yz - x;
-    R[6] = xz - y;
-    R[7] = yz + x;
-    R[8] = 1 - c * (a[0] * a[0] + a[1] * a[1]);
-}
-
-// The motion of a joint at the coordinates q of its body.
-static tdPose joint_motion(const tdLink *link, const double *q, const double *reference)
-{
-    tdPose motion = td_pose_identity();
-    if (link->columns == 1)
-    {
-        double x = link->ratio * q[link->coord] + link->offset;
-        if (link->kind == TD_JOINT_PRISMATIC)
-            for (int k = 0; k < 3; k++)
-                motion.t[k] = x * link->axis[k];
-        else
-            turn_about(link->axis, x, motion.R);
-    }
-    else if (link->columns >= 3)
-    {
-        bool free = link->kind == TD_JOINT_FREE;
-        double turn[4], all[4];
-        td_rotation_from_vector(q + link->coord + (free ? 3 : 0), turn);
-        td_rotation_multiply(reference + 4 * (int64_t)link->ball, turn, all);
-        td_rotation_matrix(all, motion.R);
-        if (free)
-            memcpy(motion.t, q + link->coord, sizeof motion.t);
-    }
-    return motion;
-}
-
-// Column: a unit rate along d, or about the axis d through the link's origin.
-static inline void set_column(double *S, const double d[3], const double *arm, double ratio)
-{
-    double linear[3] = {d[0], d[1], d[2]};
-    if (arm != NULL)
-        td_cross3(arm, d, linear);
-    for (int k = 0; k < 3; k++)
-    {
-        S[k] = arm != NULL ? ratio * d[k] : 0;
-        S[3 + k] = ratio * linear[k];
-    }
-}
-
-static void set_columns(const tdLink *link, const tdPose *joint, const tdPose *pose, const double arm[3], double *S)
-{
-    double d[3];
-    if (link->columns == 1)
-    {
-        bool slides = link->kind == TD_JOINT_PRISMATIC;
-        td_turn(slides ? joint : pose, link->axis, d);
-        set_column(S, d, slides ? NULL : arm, link->ratio);
-        return;
-    }
-    for (int c = 0; c < link->columns; c++)
-    {
-        bool slides = link->columns == 6 && c < 3;
-        const double *R = slides ? joint->R : pose->R;
-        for (int k = 0; k < 3; k++)
-            d[k] = R[3 * k + c % 3];
-        set_column(S + 6 * (int64_t)c, d, slides ? NULL : arm, 1);
-    }
-}
-
-// Spatial inertia about O: R J R' and the shares of the mass.
-static void place_inertia(const tdLink *link, const tdPose *pose, const double arm[3], double *I)
-{
-    const double *R = pose->R, *J = link->inertia;
-    const double full[9] = {J[0], J[3], J[4], J[3], J[1], J[5], J[4], J[5], J[2]};
-    double c[3], RJ[9];
-    td_turn(pose, link->center, c);
-    for (int k = 0; k < 3; k++)
-        c[k] += arm[k];
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            RJ[3 * i + j] = R[3 * i] * full[j] + R[3 * i + 1] * full[3 + j] + R[3 * i + 2] * full[6 + j];
-    double m = link->mass, square = td_dot3(c, c);
-    static const int pair[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
-    I[0] = m;
-    for (int k = 0; k < 3; k++)
-        I[1 + k] = m * c[k];
-    for (int e = 0; e < 6; e++)
-    {
-        int i = pair[e][0], j = pair[e][1];
-        I[4 + e] = td_dot3(RJ + 3 * (size_t)i, R + 3 * (size_t)j) + m * ((i == j ? square : 0) - c[i] * c[j]);
-    }
+           work->C != NULL && work->by_component != NULL && work->row != NULL && work->v != NULL && work->a != NULL &&
+           work->f != NULL;
 }
 
 void td_tree_kinematics(const tdArticulated *body, const double *q, const double *reference, tdTreeWork *work)
 {
-    for (int l = 0; l < body->n_links; l++)
-    {
-        const tdLink *link = &body->links[l];
-        tdPose joint = link->parent < 0 ? link->origin : td_pose_multiply(&work->pose[link->parent], &link->origin);
-        tdPose motion = joint_motion(link, q, reference);
-        tdPose *pose = &work->pose[l];
-        *pose = td_pose_multiply(&joint, &motion);
-        if (l == 0)
-            memcpy(work->origin, pose->t, sizeof work->origin);
-        double arm[3];
-        td_subtract3(pose->t, work->origin, arm);
-        set_columns(link, &joint, pose, arm, work->S + 6 * (int64_t)link->column);
-        place_inertia(link, pose, arm, work->I + 10 * (int64_t)l);
-    }
+    kernel()->kinematics(body, q, reference, work);
 }
 
 void td_tree_copy(const tdArticulated *body, const tdTreeWork *from, tdTreeWork *to)
@@ -205,6 +65,12 @@ void td_tree_copy(const tdArticulated *body, const tdTreeWork *from, tdTreeWork 
     memcpy(to->S, from->S, 6 * (size_t)body->n_columns * sizeof *to->S);
     memcpy(to->I, from->I, 10 * (size_t)body->n_links * sizeof *to->I);
     memcpy(to->origin, from->origin, sizeof to->origin);
+    to->summed = from->summed;
+    if (!from->summed)
+        return;
+    memcpy(to->C, from->C, 10 * (size_t)body->n_links * sizeof *to->C);
+    if (body->plain)
+        memcpy(to->by_component, from->by_component, 6 * (size_t)body->n * sizeof *to->by_component);
 }
 
 void td_tree_fold(const tdArticulated *body, double *q, double *reference)
@@ -225,331 +91,102 @@ void td_tree_fold(const tdArticulated *body, double *q, double *reference)
     }
 }
 
-// ---------------------------------------------------------------- velocities, forces
-
-static inline void add_rates(const tdLink *link, const double *S, const double *rate, int first, int last,
-                             double out[6])
-{
-    for (int c = first; c < last; c++)
-        for (int k = 0; k < 6; k++)
-            out[k] += S[6 * (int64_t)(link->column + c) + k] * rate[link->coord + c];
-}
-
 void td_tree_velocities(const tdArticulated *body, const double *v, tdTreeWork *work)
 {
-    for (int l = 0; l < body->n_links; l++)
-    {
-        const tdLink *link = &body->links[l];
-        double *out = work->v + 6 * (int64_t)l;
-        if (link->parent < 0)
-            memset(out, 0, 6 * sizeof *out);
-        else
-            memcpy(out, work->v + 6 * (int64_t)link->parent, 6 * sizeof *out);
-        add_rates(link, work->S, v, 0, link->columns, out);
-    }
-}
-
-// a_i without f; v_i is known
-static void accelerate(const tdArticulated *body, int l, const double *v, const double *dv, const double a0[6],
-                       tdTreeWork *work)
-{
-    const tdLink *link = &body->links[l];
-    double *a = work->a + 6 * (int64_t)l, slide[6] = {0}, turn[6] = {0};
-    memcpy(a, link->parent < 0 ? a0 : work->a + 6 * (int64_t)link->parent, 6 * sizeof *a);
-    if (dv != NULL)
-        add_rates(link, work->S, dv, 0, link->columns, a);
-    int slides = link->columns == 6 ? 3 : 0;
-    add_rates(link, work->S, v, 0, slides, slide);
-    add_rates(link, work->S, v, slides, link->columns, turn);
-    add_cross_motion(work->v + 6 * (int64_t)l, turn, a);
-    if (slides > 0 && link->parent >= 0)
-        add_cross_motion(work->v + 6 * (int64_t)link->parent, slide, a);
+    kernel()->velocities(body, v, work);
 }
 
 void td_tree_inverse(const tdArticulated *body, const double *v, const double *dv, const double gravity[3],
                      tdTreeWork *work, double *tau)
 {
-    const double a0[6] = {0, 0, 0, -gravity[0], -gravity[1], -gravity[2]};
-    td_tree_velocities(body, v, work);
-    for (int l = 0; l < body->n_links; l++)
-    {
-        const double *I = work->I + 10 * (int64_t)l, *vl = work->v + 6 * (int64_t)l;
-        double momentum[6], *f = work->f + 6 * (int64_t)l;
-        accelerate(body, l, v, dv, a0, work);
-        apply_inertia(I, work->a + 6 * (int64_t)l, f);
-        apply_inertia(I, vl, momentum);
-        add_cross_force(vl, momentum, f);
-    }
-    memset(tau, 0, (size_t)body->n * sizeof *tau);
-    for (int l = body->n_links - 1; l >= 0; l--)
-    {
-        const tdLink *link = &body->links[l];
-        const double *f = work->f + 6 * (int64_t)l;
-        for (int c = 0; c < link->columns; c++)
-        {
-            tau[link->coord + c] += dot6(work->S + 6 * (int64_t)(link->column + c), f);
-            if (dv != NULL)
-                tau[link->coord + c] += link->ratio * link->ratio * link->armature * dv[link->coord + c];
-        }
-        for (int k = 0; k < 6 && link->parent >= 0; k++)
-            work->f[6 * (int64_t)link->parent + k] += f[k];
-    }
+    kernel()->inverse(body, v, dv, gravity, work, tau);
 }
 
-// ---------------------------------------------------------------- mass matrix
-
-static void add_up_inertias(const tdArticulated *body, tdTreeWork *work)
+void td_tree_weights(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *load)
 {
-    memcpy(work->C, work->I, 10 * (size_t)body->n_links * sizeof *work->C);
-    for (int l = body->n_links - 1; l > 0; l--)
-        for (int k = 0; k < 10; k++)
-            work->C[10 * (int64_t)body->links[l].parent + k] += work->C[10 * (int64_t)l + k];
-}
-
-// Adds to the entry of two coordinates below the diagonal; a joint and one that mimics it share a coordinate and meet
-// twice on it.
-static inline void add_lower(double *M, int64_t n, int32_t i, int32_t j, double value)
-{
-    if (i == j)
-        value *= 2;
-    M[i > j ? i * n + j : j * n + i] += value;
-}
-
-// What is above the diagonal, from below; sign -1 of a skew matrix.
-static void mirror(double *M, int64_t n, double sign)
-{
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < i; j++)
-            M[j * n + i] = sign * M[i * n + j];
+    kernel()->weights(body, gravity, work, load);
 }
 
 void td_tree_mass(const tdArticulated *body, tdTreeWork *work, double *M)
 {
-    int64_t n = body->n;
-    add_up_inertias(body, work);
-    memset(M, 0, (size_t)(n * n) * sizeof *M);
-    for (int p = body->n_columns - 1; p >= 0; p--)
-    {
-        int32_t i = body->coord_of[p];
-        const tdLink *link = &body->links[body->carries[p]];
-        const double *S = work->S + 6 * (int64_t)p;
-        double F[6];
-        apply_inertia(work->C + 10 * (int64_t)body->carries[p], S, F);
-        M[i * n + i] += dot6(S, F) + link->ratio * link->ratio * link->armature;
-        for (int k = body->above[p]; k >= 0; k = body->above[k])
-            add_lower(M, n, i, body->coord_of[k], dot6(work->S + 6 * (int64_t)k, F));
-    }
-    mirror(M, n, 1);
+    kernel()->mass(body, work, M);
 }
 
-// With V the velocity of its link, of a free joint's slides that of its parent: dS/dt = V x S of a column.
-static void column_rate(const tdArticulated *body, const tdTreeWork *work, int l, int c, double out[6])
-{
-    const tdLink *link = &body->links[l];
-    int of = link->columns == 6 && c < 3 ? link->parent : l;
-    memset(out, 0, 6 * sizeof *out);
-    if (of >= 0)
-        add_cross_motion(work->v + 6 * (int64_t)of, work->S + 6 * (int64_t)(link->column + c), out);
-}
-
-// Momenta of subtrees, at the velocities of the links, into f.
-static void add_up_momenta(const tdArticulated *body, tdTreeWork *work)
-{
-    for (int l = 0; l < body->n_links; l++)
-        apply_inertia(work->I + 10 * (int64_t)l, work->v + 6 * (int64_t)l, work->f + 6 * (int64_t)l);
-    for (int l = body->n_links - 1; l > 0; l--)
-        for (int k = 0; k < 6; k++)
-            work->f[6 * (int64_t)body->links[l].parent + k] += work->f[6 * (int64_t)l + k];
-}
-
-// The Coriolis matrix that has dM/dt = C + C' is C = sum over links of J' (I dJ/dt + B J), B = 1/2 (V x* I - I V x) +
-// 1/2 N with N m = m x* I V (S. Echeandia, P. Wensing 2021). The symmetric part of B cancels in C - C', N is skew and
-// adds up over links by their momenta: G_ij = 1/2 [ (C_i S_i)' dS_j - (C_i dS_i)' S_j - S_j' (S_i x* p_i) ], C_i and
-// p_i the inertia and momentum of the subtree of i.
 void td_tree_gyration(const tdArticulated *body, const double *v, tdTreeWork *work, double *G)
 {
-    int64_t n = body->n;
-    td_tree_velocities(body, v, work);
-    add_up_inertias(body, work);
-    add_up_momenta(body, work);
-    memset(G, 0, (size_t)(n * n) * sizeof *G);
-    for (int l = 0; l < body->n_links; l++)
-        for (int c = 0; c < body->links[l].columns; c++)
-            column_rate(body, work, l, c, work->rate + 6 * (int64_t)(body->links[l].column + c));
-    for (int p = body->n_columns - 1; p >= 0; p--)
-    {
-        int64_t l = body->carries[p], i = body->coord_of[p];
-        const double *S = work->S + 6 * (int64_t)p, *I = work->C + 10 * l;
-        double F[6], turned[6];
-        apply_inertia(I, S, F);
-        apply_inertia(I, work->rate + 6 * (int64_t)p, turned);
-        add_cross_force(S, work->f + 6 * l, turned);
-        for (int k = body->above[p]; k >= 0; k = body->above[k])
-        {
-            double value = 0.5 * (dot6(F, work->rate + 6 * (int64_t)k) - dot6(turned, work->S + 6 * (int64_t)k));
-            int64_t j = body->coord_of[k];
-            G[i > j ? i * n + j : j * n + i] += i > j ? value : i < j ? -value : 0;
-        }
-    }
-    mirror(G, n, -1);
+    kernel()->gyration(body, v, work, G);
 }
 
-// When joint j, an ancestor of i or i itself, moves by s_j, all that tau_i = S_i' C_i a0 is made of moves along, which
-// is as if a0 moved the other way: d tau_i / dq_j = -S_i' C_i (s_j x a0).
 void td_tree_gravity_stiffness(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *K)
 {
-    const double a0[6] = {0, 0, 0, -gravity[0], -gravity[1], -gravity[2]};
-    int64_t n = body->n;
-    add_up_inertias(body, work);
-    memset(K, 0, (size_t)(n * n) * sizeof *K);
-    for (int p = body->n_columns - 1; p >= 0; p--)
-    {
-        int32_t i = body->coord_of[p];
-        double F[6], turned[6] = {0};
-        apply_inertia(work->C + 10 * (int64_t)body->carries[p], work->S + 6 * (int64_t)p, F);
-        add_cross_motion(work->S + 6 * (int64_t)p, a0, turned);
-        K[i * n + i] -= dot6(F, turned);
-        for (int k = body->above[p]; k >= 0; k = body->above[k])
-        {
-            memset(turned, 0, sizeof turned);
-            add_cross_motion(work->S + 6 * (int64_t)k, a0, turned);
-            add_lower(K, n, i, body->coord_of[k], -dot6(F, turned));
-        }
-    }
-    mirror(K, n, 1);
-}
-
-// What turns with link l at its joint, as gravity has it: its own mass, and the masses beyond each of its joints at
-// these, against its origin.
-static void hanging_moment(const tdArticulated *body, const tdTreeWork *work, int l, double r[3])
-{
-    const double *own = work->I + 10 * (int64_t)l;
-    for (int k = 0; k < 3; k++)
-        r[k] += own[1 + k] + own[0] * (work->origin[k] - work->pose[l].t[k]);
-    int parent = body->links[l].parent;
-    for (int k = 0; k < 3 && parent >= 0; k++)
-        work->hang[9 * (int64_t)parent + k] +=
-            work->C[10 * (int64_t)l] * (work->pose[l].t[k] - work->pose[parent].t[k]);
-}
-
-// The positive part of the second derivative of -g . exp(t) r by t, (g . r) 1 - 1/2 (g r' + r g'): its eigenvectors are
-// along g |r| - r |g| and g x r.
-static void hanging_part(const double g[3], const double r[3], double H[9])
-{
-    double a = td_dot3(g, r), b = sqrt(td_dot3(g, g) * td_dot3(r, r)), e[3], n[3];
-    memset(H, 0, 9 * sizeof *H);
-    if (!(b > 0))
-        return;
-    for (int k = 0; k < 3; k++)
-        e[k] = g[k] * sqrt(td_dot3(r, r)) - r[k] * sqrt(td_dot3(g, g));
-    td_cross3(g, r, n);
-    double ee = td_dot3(e, e), nn = td_dot3(n, n);
-    bool hangs = b - a < 1e-9 * b; // straight down: all axes across g alike
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            H[3 * i + j] = hangs ? b * ((i == j) - g[i] * g[j] / td_dot3(g, g))
-                                 : 0.5 * (a + b) * e[i] * e[j] / ee + (nn > 0 ? fmax(a, 0) * n[i] * n[j] / nn : 0);
+    kernel()->gravity_stiffness(body, gravity, work, K);
 }
 
 void td_tree_hanging_stiffness(const tdArticulated *body, const double gravity[3], tdTreeWork *work, double *K)
 {
-    int64_t n = body->n;
-    add_up_inertias(body, work);
-    memset(K, 0, (size_t)(n * n) * sizeof *K);
-    memset(work->hang, 0, 9 * (size_t)body->n_links * sizeof *work->hang);
-    for (int l = body->n_links - 1; l >= 0; l--)
-    {
-        double r[3] = {0};
-        memcpy(r, work->hang + 9 * (int64_t)l, sizeof r);
-        hanging_moment(body, work, l, r);
-        hanging_part(gravity, r, work->hang + 9 * (int64_t)l);
-    }
-    for (int l = body->n_links - 1; l > 0; l--)
-        for (int k = 0; k < 9; k++)
-            work->hang[9 * (int64_t)body->links[l].parent + k] += work->hang[9 * (int64_t)l + k];
-    for (int p = body->n_columns - 1; p >= 0; p--)
-    {
-        int32_t i = body->coord_of[p];
-        const double *H = work->hang + 9 * (int64_t)body->carries[p], *S = work->S + 6 * (int64_t)p;
-        double F[3] = {td_dot3(H, S), td_dot3(H + 3, S), td_dot3(H + 6, S)};
-        K[i * n + i] += td_dot3(F, S);
-        for (int k = body->above[p]; k >= 0; k = body->above[k])
-            add_lower(K, n, i, body->coord_of[k], td_dot3(F, work->S + 6 * (int64_t)k));
-    }
-    mirror(K, n, 1);
+    kernel()->hanging_stiffness(body, gravity, work, K);
 }
-
-// ---------------------------------------------------------------- sums
 
 void td_tree_momentum(const tdArticulated *body, const double *v, tdTreeWork *work, double *energy, double linear[3],
                       double angular[3], double center[3])
 {
-    double sum[6] = {0}, first[4] = {0}, twice = 0, shift[3];
-    td_tree_velocities(body, v, work);
-    for (int l = 0; l < body->n_links; l++)
-    {
-        double p[6];
-        apply_inertia(work->I + 10 * (int64_t)l, work->v + 6 * (int64_t)l, p);
-        twice += dot6(p, work->v + 6 * (int64_t)l);
-        for (int k = 0; k < 6; k++)
-            sum[k] += p[k];
-        for (int k = 0; k < 4; k++)
-            first[k] += work->I[10 * (int64_t)l + k];
-        const tdLink *link = &body->links[l];
-        for (int c = 0; c < link->columns; c++)
-            twice += link->ratio * link->ratio * link->armature * v[link->coord + c] * v[link->coord + c];
-    }
-    td_cross3(work->origin, sum + 3, shift);
-    for (int k = 0; k < 3; k++)
-    {
-        if (linear != NULL)
-            linear[k] = sum[3 + k];
-        if (angular != NULL)
-            angular[k] = sum[k] + shift[k];
-        if (center != NULL)
-            center[k] = work->origin[k] + (first[0] > 0 ? first[1 + k] / first[0] : 0);
-    }
-    if (energy != NULL)
-        *energy = 0.5 * twice;
+    kernel()->momentum(body, v, work, energy, linear, angular, center);
 }
 
-void td_tree_carried(const tdArticulated *body, const double *v, int part, tdTreeWork *work, tdCarried *out)
+void td_tree_carried(const tdArticulated *body, const double *v, int link, tdTreeWork *work, tdCarried *out)
 {
-    double sum[6] = {0}, shift[3];
-    *out = (tdCarried){0};
-    td_tree_velocities(body, v, work);
-    for (int l = part; l < body->n_links; l++)
-    {
-        int at = l; // parents come first
-        while (at > part)
-            at = body->links[at].parent;
-        if (at != part)
-            continue;
-        double p[6];
-        const double *I = work->I + 10 * (int64_t)l;
-        apply_inertia(I, work->v + 6 * (int64_t)l, p);
-        for (int k = 0; k < 6; k++)
-            sum[k] += p[k];
-        out->mass += I[0];
-        for (int k = 0; k < 3; k++)
-            out->moment[k] += I[1 + k] + I[0] * work->origin[k];
-    }
-    td_cross3(work->origin, sum + 3, shift);
-    for (int k = 0; k < 3; k++)
-    {
-        out->linear[k] = sum[3 + k];
-        out->angular[k] = sum[k] + shift[k];
-    }
+    kernel()->carried(body, v, link, work, out);
+}
+
+const double *td_tree_along(const tdArticulated *body, tdTreeWork *work, int64_t count, const double wrench[6])
+{
+    return kernel()->along(body, work, count, wrench);
 }
 
 double td_tree_potential(const tdArticulated *body, const double gravity[3], const tdTreeWork *work)
 {
-    double sum = 0;
-    for (int l = 0; l < body->n_links; l++)
-    {
-        const double *I = work->I + 10 * (int64_t)l;
-        for (int k = 0; k < 3; k++)
-            sum -= gravity[k] * (I[1 + k] + I[0] * work->origin[k]);
-    }
-    return sum;
+    return kernel()->potential(body, gravity, work);
+}
+
+// ---------------------------------------------------------------- small matrices
+
+double td_small_dot(int64_t n, const double *a, const double *b)
+{
+    return small()->dot(n, a, b);
+}
+
+void td_small_multiply(int64_t n, double factor, const double *A, const double *x, double *y)
+{
+    small()->multiply(n, factor, A, x, y);
+}
+
+double td_small_product(int64_t n, const double *M, const double *x)
+{
+    return small()->product(n, M, x);
+}
+
+bool td_small_cholesky(int n, const double *A, double *L)
+{
+    return small()->cholesky(n, A, L);
+}
+
+void td_small_solve(int n, const double *L, double *x)
+{
+    small()->solve(n, L, x);
+}
+
+void td_small_mix(int64_t n, double time, double late, const double *M0, const double *M1, const double *v, double *B,
+                  double *w)
+{
+    small()->mix(n, time, late, M0, M1, v, B, w);
+}
+
+bool td_small_unravel(int n, double *B, double *x)
+{
+    return small()->unravel(n, B, x);
+}
+
+bool td_small_eliminate(int n, double *B, double *x)
+{
+    return small()->eliminate(n, B, x);
 }

@@ -131,6 +131,11 @@ static double imbalance(const tdModel *model, const tdBody *body, const tdState 
     int64_t n = body->count;
     const double *start = state->v_new + body->first, *dv = state->dv + body->first;
     double s = model->scheme.s, size = 0, worst = 0;
+    double *off = mine->expected; // for the moment only
+    memset(mine->rhs, 0, (size_t)n * sizeof *mine->rhs);
+    for (int64_t i = 0; i < n; i++)
+        off[i] = mine->trial[i] - start[i] - dv[i];
+    td_small_multiply(n, 1, mine->A, off, mine->rhs);
     for (int64_t i = 0; i < n; i++)
         if (isnan(mine->asked[i]))
             size = fmax(size, fabs(mine->bias[i]) + s * (fabs(mine->law[i]) + fabs(mine->turning[i])));
@@ -139,11 +144,7 @@ static double imbalance(const tdModel *model, const tdBody *body, const tdState 
     {
         double small =
             ENOUGH * (fabs(mine->bias[i]) + s * fabs(mine->turning[i]) + 1e-4 * size) + FINE * s * fabs(mine->law[i]);
-        double sum = 0;
-        for (int64_t j = 0; j < n; j++)
-            sum += mine->A[i * n + j] * (mine->trial[j] - start[j] - dv[j]);
-        mine->rhs[i] = sum;
-        worst = fmax(worst, small > 0 ? fabs(sum) / small : 0);
+        worst = fmax(worst, small > 0 ? fabs(mine->rhs[i]) / small : 0);
         *turned = fmax(*turned, small > 0 ? s * fabs(mine->turning[i] - mine->before[i]) / small : 0);
     }
     return worst;
@@ -177,14 +178,48 @@ static bool newton_step(const tdModel *model, const tdBody *body, tdState *state
     return true;
 }
 
+// No law acts at the trial velocity: no limit is near, no joint has friction or a servo.
+static bool is_quiet(const tdModel *model, const tdBody *body, const tdState *state)
+{
+    const tdArticulatedState *mine = td_articulated_mine(body, state);
+    if (!td_articulated_drifts(model))
+        return false;
+    for (int64_t i = 0; i < body->count; i++)
+        if (mine->law[i] != 0 || mine->slope[i] != 0)
+            return false;
+    return true;
+}
+
+// Where no law acts at the velocity of the start, nor at the one that comes out, one solution is all there is to do.
+// reads  A, trial      writes  dv, trial      *found: so it was      returns  false: A is not definite
+static bool find_quietly(const tdModel *model, const tdBody *body, tdState *state, bool *found)
+{
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    evaluate(model, body, state, true);
+    *found = false;
+    if (!is_quiet(model, body, state))
+        return true;
+    if (!solve_about(model, body, state, true))
+        return false;
+    for (int64_t i = 0; i < body->count; i++)
+        mine->trial[i] = state->v_new[body->first + i] + state->dv[body->first + i];
+    evaluate(model, body, state, true);
+    *found = is_quiet(model, body, state);
+    return true;
+}
+
 // Sweeps to the velocity at which the balance holds, into trial. False: A is not definite.
-static bool find_velocity(const tdModel *model, const tdBody *body, tdState *state)
+static bool find_velocity(const tdModel *model, const tdBody *body, tdState *state, bool *found)
 {
     tdArticulatedState *mine = td_articulated_mine(body, state);
     int64_t n = body->count;
     const double *start = state->v_new + body->first, *dv = state->dv + body->first;
     bool secant = true;
     double last = INFINITY, turned = 0;
+    if (!find_quietly(model, body, state, found))
+        return false;
+    if (*found)
+        return true;
     for (int sweep = 0; sweep < SWEEPS; sweep++)
     {
         evaluate(model, body, state, secant);
@@ -227,13 +262,23 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
         td_articulated_solved(body, state);
         return TD_OK;
     }
+    // Rows of the contact problem are all that is not linear: no velocity has to be known before.
+    if (td_articulated_drifts(model) && body->rows_apart && td_articulated_of(body)->n_frictions == 0)
+    {
+        if (td_articulated_of(body)->n_servos > 0)
+            evaluate(model, body, state, true);
+        if (!solve_about(model, body, state, true))
+            return td_articulated_indefinite(model, state);
+        td_articulated_solved(body, state);
+        return TD_OK;
+    }
     mine->foreseeing = true;
-    bool asked = ask_rates(body, state);
+    bool asked = ask_rates(body, state), quiet = false;
     hold_rates(body, state, true);
-    bool good = find_velocity(model, body, state);
+    bool good = find_velocity(model, body, state, &quiet);
     mine->foreseeing = false;
     hold_rates(body, state, false);
-    if (good && (asked || body->rows_apart))
+    if (good && (asked || (body->rows_apart && !quiet))) // where no law acts there is none to be left out
     {
         evaluate(model, body, state, true);
         good = solve_about(model, body, state, true);

@@ -109,6 +109,29 @@ static void lay_out(const tdTree *tree, tdArticulated *body)
     fill_columns(body);
 }
 
+// What td_tree_kinematics() need not multiply.
+static void find_short_ways(tdArticulated *body)
+{
+    body->plain = body->n == body->n_columns;
+    for (int l = 0; l < body->n_links; l++)
+    {
+        tdLink *link = &body->links[l];
+        const tdLink *parent = link->parent >= 0 ? &body->links[link->parent] : NULL;
+        link->tip = link->columns > 0 ? link->column + link->columns - 1 : parent != NULL ? parent->tip : -1;
+        link->path = (parent != NULL ? parent->path : 0) + link->columns;
+        link->straight = true;
+        for (int k = 0; k < 9; k++)
+            link->straight = link->straight && link->origin.R[k] == (k % 4 == 0);
+        link->along = 0;
+        for (int k = 0; k < 3 && link->columns == 1 && !slides(link->kind); k++)
+            if (fabs(link->axis[k]) == 1 && link->axis[(k + 1) % 3] == 0 && link->axis[(k + 2) % 3] == 0)
+            {
+                link->along = (int8_t)(k + 1);
+                link->sense = link->axis[k];
+            }
+    }
+}
+
 // The joint of the root: in the world. A free one has its place as coordinates, in the world's axes.
 static void place_root(tdArticulated *body, const tdPose *base, const double velocity[3], const double turning[3])
 {
@@ -193,6 +216,7 @@ tdStatus td_articulated_build(tdArena *arena, const tdTree *tree, const tdPose *
     memcpy(body->gravity, gravity, sizeof body->gravity);
     lay_out(tree, body);
     place_root(body, base, velocity, turning);
+    find_short_ways(body);
     add_frictions(tree, body);
     tdArena scratch = {0};
     tdTreeWork work;

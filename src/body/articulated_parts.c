@@ -66,6 +66,9 @@ static void fill_shapes(const tdArticulated *rigid, tdBodyParts *parts)
                                                .line = shape->line,
                                                .rubs = shape->rubs,
                                                .friction = shape->friction,
+                                               .turns = shape->turns,
+                                               .torsion = shape->torsion,
+                                               .rolling = shape->rolling,
                                                .type = shape->type,
                                                .meets = shape->meets};
     }

@@ -30,7 +30,47 @@ static tdTreeWork *place_points(const tdBody *body, const tdState *state, const 
     else
         td_tree_kinematics(given, q, mine->reference, &mine->points);
     mine->points_valid = true;
+    mine->points_folded = mine->twists_known = false;
     return &mine->points;
+}
+
+// Rotations are folded into copies first, as the end of the step will do it: links are then where the next step finds
+// them to the last bit, and need not be placed again.
+void td_articulated_place_end(const tdBody *body, const tdState *state, const double *q)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    size_t bytes = (size_t)given->n * sizeof *q;
+    if (given->n_balls == 0)
+    {
+        place_points(body, state, q);
+        return;
+    }
+    memcpy(mine->points_q, q, bytes);
+    memcpy(mine->folded_q, q, bytes);
+    memcpy(mine->folded, mine->reference, 4 * (size_t)given->n_balls * sizeof *q);
+    td_tree_fold(given, mine->folded_q, mine->folded);
+    td_tree_kinematics(given, mine->folded_q, mine->folded, &mine->points);
+    mine->points_valid = mine->points_folded = true;
+    mine->twists_known = false;
+}
+
+void td_articulated_fold(const tdBody *body, const tdState *state, double *q)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    size_t bytes = (size_t)given->n * sizeof *q;
+    if (given->n_balls == 0) // links are where they were
+        return;
+    bool kept = mine->points_valid && mine->points_folded && memcmp(mine->points_q, q, bytes) == 0;
+    bool mass = kept && mine->mass_known && memcmp(mine->mass_q, q, bytes) == 0;
+    td_tree_fold(given, q, mine->reference);
+    memcpy(mine->points_q, q, bytes);
+    memcpy(mine->mass_q, q, bytes);
+    mine->points_valid = kept;
+    mine->mass_known = mass;
+    mine->at_valid = mine->points_folded = false;
+    mine->twists_known = mine->twists_known && kept;
 }
 
 const tdPose *td_articulated_poses(const tdBody *body, const tdState *state, const double *q)
@@ -42,12 +82,17 @@ void td_articulated_twist(const tdBody *body, const tdState *state, const double
                           double twist[6])
 {
     const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
     tdTreeWork *work = place_points(body, state, q);
-    double sum[6] = {0}, arm[3], across[3];
-    for (int l = link; l >= 0; l = given->links[l].parent)
-        for (int c = 0; c < given->links[l].columns; c++)
-            for (int k = 0; k < 6; k++)
-                sum[k] += work->S[6 * (int64_t)(given->links[l].column + c) + k] * v[given->links[l].coord + c];
+    double arm[3], across[3];
+    if (!mine->twists_known || memcmp(mine->link_rates, v, (size_t)given->n * sizeof *v) != 0)
+    {
+        td_tree_velocities(given, v, work);
+        memcpy(mine->link_v, work->v, 6 * (size_t)given->n_links * sizeof *work->v);
+        memcpy(mine->link_rates, v, (size_t)given->n * sizeof *v);
+        mine->twists_known = true;
+    }
+    const double *sum = mine->link_v + 6 * (int64_t)link;
     td_subtract3(work->pose[link].t, work->origin, arm);
     td_cross3(sum, arm, across);
     for (int k = 0; k < 3; k++)
@@ -93,13 +138,26 @@ static void wrench_of(const tdTreeWork *work, int link, double weight, const dou
     td_cross3(arm, f, wrench);
 }
 
+static void push_on(const tdArticulated *given, tdTreeWork *work, int link, const double wrench[6], double *row)
+{
+    if (!given->plain)
+    {
+        push_wrench(given, work, link, wrench, NULL, row);
+        return;
+    }
+    int tip = given->links[link].tip;
+    const double *all = td_tree_along(given, work, tip + 1, wrench);
+    for (int p = tip; p >= 0; p = given->above[p])
+        row[p] += all[p];
+}
+
 void td_articulated_push(const tdBody *body, const tdState *state, const double *q, int link, const double local[3],
                          const double f[3], double *row)
 {
-    const tdTreeWork *work = place_points(body, state, q);
+    tdTreeWork *work = place_points(body, state, q);
     double wrench[6];
     wrench_of(work, link, 1, local, f, wrench);
-    push_wrench(td_articulated_of(body), work, link, wrench, NULL, row);
+    push_on(td_articulated_of(body), work, link, wrench, row);
 }
 
 void td_articulated_jacobian(const tdBody *body, const tdState *state, const double *q, int link, const double local[3],
@@ -153,7 +211,8 @@ int td_articulated_path(const tdBody *body, int link, int32_t *coord)
 tdStatus td_articulated_condense(const tdBody *body, tdState *state, tdBodyBlock *out)
 {
     int32_t n = (int32_t)body->count;
-    *out = (tdBodyBlock){.n = n, .stride = n, .A = td_articulated_mine(body, state)->A, .touched = n};
+    const tdArticulatedState *mine = td_articulated_mine(body, state);
+    *out = (tdBodyBlock){.n = n, .stride = n, .A = mine->A, .reverse = mine->L, .touched = n};
     return TD_OK;
 }
 
@@ -187,13 +246,15 @@ void td_articulated_part_rate(const tdBody *body, const tdState *state, const do
     }
 }
 
-// What a unit rate of a column does to the point, along the three directions of a frame.
-static void rate_along(const double *S, const double arm[3], double sign, double frame[3][3], double rate[3])
+// What a unit rate of a column does to the point, along the three directions of a frame; arm NULL: to the part's
+// angular velocity.
+static void rate_along(const double *S, const double *arm, double sign, double frame[3][3], double rate[3])
 {
     double across[3];
-    td_cross3(S, arm, across);
+    if (arm != NULL)
+        td_cross3(S, arm, across);
     for (int k = 0; k < 3; k++)
-        across[k] = sign * (S[3 + k] + across[k]);
+        across[k] = sign * (arm != NULL ? S[3 + k] + across[k] : S[k]);
     for (int r = 0; r < 3; r++)
         rate[r] = td_dot3(frame[r], across);
 }
@@ -206,13 +267,31 @@ int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPo
     (void)drift; // no motion of joints is given
     if (block == NULL)
         return 0;
-    const tdTreeWork *work = place_points(body, state, state->q + body->first);
+    tdTreeWork *work = place_points(body, state, state->q + body->first);
     const tdPose *pose = &work->pose[link];
-    int n = td_articulated_path(body, link, columns), last = n;
     double arm[3], rate[3];
     td_turn(pose, point->local, arm);
     for (int k = 0; k < 3; k++)
         arm[k] += pose->t[k] - work->origin[k];
+    if (given->plain)
+    {
+        int count = given->links[link].path, tip = given->links[link].tip, at = count;
+        for (int p = tip; p >= 0; p = given->above[p])
+            columns[--at] = p;
+        for (int r = 0; r < 3; r++)
+        {
+            double wrench[6] = {0}, *along = point->turns ? wrench : wrench + 3;
+            for (int k = 0; k < 3; k++)
+                along[k] = sign * frame[r][k];
+            if (!point->turns)
+                td_cross3(arm, along, wrench);
+            const double *all = td_tree_along(given, work, tip + 1, wrench);
+            for (int k = 0; k < count; k++)
+                J[r * count + k] = all[columns[k]];
+        }
+        return count;
+    }
+    int n = td_articulated_path(body, link, columns), last = n;
     memset(J, 0, 3 * (size_t)n * sizeof *J);
     // Coordinates ascend along a path, but for those of joints that follow others.
     for (int l = link; l >= 0; l = given->links[l].parent)
@@ -222,7 +301,8 @@ int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPo
             int j = last > 0 && columns[last - 1] == coord ? --last : 0;
             while (columns[j] != coord)
                 j++;
-            rate_along(work->S + 6 * (int64_t)(given->links[l].column + c), arm, sign, frame, rate);
+            rate_along(work->S + 6 * (int64_t)(given->links[l].column + c), point->turns ? NULL : arm, sign, frame,
+                       rate);
             for (int r = 0; r < 3; r++)
                 J[r * n + j] += rate[r];
         }
@@ -232,7 +312,13 @@ int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPo
 void td_articulated_push_side(const tdBody *body, const tdState *state, const tdTouchPoint *point, int link,
                               const double f[3], double *m)
 {
-    td_articulated_push(body, state, state->q + body->first, link, point->local, f, m);
+    if (!point->turns)
+    {
+        td_articulated_push(body, state, state->q + body->first, link, point->local, f, m);
+        return;
+    }
+    const double wrench[6] = {f[0], f[1], f[2]};
+    push_on(td_articulated_of(body), place_points(body, state, state->q + body->first), link, wrench, m);
 }
 
 // ---------------------------------------------------------------- sets of points

@@ -70,7 +70,7 @@ void td_guided_coordinates(const tdGuided *guided, const tdPose *pose, const dou
 static void coordinates_of(const tdModel *model, const tdBody *body, const double own[6], const double *leader,
                            const double *near, double q[6])
 {
-    const tdGuided *guided = td_guided_of(body);
+    const tdGuided *guided = body->guided;
     if (!guided->through && guided->follows < 0)
     {
         memcpy(q, own, 6 * sizeof *q);
@@ -79,7 +79,7 @@ static void coordinates_of(const tdModel *model, const tdBody *body, const doubl
     tdPose pose = td_guided_held(guided, own);
     if (guided->follows >= 0)
     {
-        const tdGuided *other = td_guided_of(&model->bodies[guided->follows]);
+        const tdGuided *other = model->bodies[guided->follows].guided;
         const tdPose *start = &other->rigid.links[0].origin;
         tdPose led = td_guided_held(other, leader), against;
         // Against the start of the other: start^-1 pose.
@@ -153,13 +153,13 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->node_v = TD_TAKE(&state->arena, double, 3 * body->nodes);
     if (mine->node_x == NULL || mine->node_v == NULL)
         return td_fail_memory(error, "a guided body");
-    const tdGuided *guided = td_guided_of(body);
+    const tdGuided *guided = body->guided;
     double own[6], leader[6] = {0};
     for (int k = 0; k < 6; k++)
     {
         own[k] = td_input_value(model, guided->input[k], 0);
         if (guided->follows >= 0)
-            leader[k] = td_input_value(model, td_guided_of(&model->bodies[guided->follows])->input[k], 0);
+            leader[k] = td_input_value(model, model->bodies[guided->follows].guided->input[k], 0);
     }
     coordinates_of(model, body, own, leader, NULL, state->q + body->first);
     return TD_OK;
@@ -169,13 +169,13 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
 
 static void place(const tdModel *model, const tdBody *body, tdState *state)
 {
-    const tdGuided *guided = td_guided_of(body);
+    const tdGuided *guided = body->guided;
     double own[6], leader[6] = {0};
     for (int k = 0; k < 6; k++)
     {
         own[k] = state->input_end[guided->input[k]];
         if (guided->follows >= 0)
-            leader[k] = state->input_end[td_guided_of(&model->bodies[guided->follows])->input[k]];
+            leader[k] = state->input_end[model->bodies[guided->follows].guided->input[k]];
     }
     coordinates_of(model, body, own, leader, state->q + body->first + 3, state->q_end + body->first);
 }
@@ -237,7 +237,7 @@ static void drive(const tdModel *model, const tdBody *body, const tdState *state
     (void)model;
     (void)state;
     for (int k = 0; k < 6; k++)
-        psi[k] = td_guided_of(body)->input[k] == input;
+        psi[k] = body->guided->input[k] == input;
 }
 
 static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival)
@@ -263,16 +263,16 @@ static void part(const tdBody *body, const tdState *state, const double *q, cons
 {
     (void)state;
     (void)link;
-    *pose = td_guided_pose(td_guided_of(body), q);
+    *pose = td_guided_pose(body->guided, q);
     if (twist != NULL)
         twist_of(q, v, twist);
 }
 
-// The mean velocity of a point in the step, whatever it turns by.
+// The mean velocity of a point in the step, whatever it turns by; or the angular velocity that turns it as far.
 static int32_t touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int link, const tdBodyBlock *block,
                      double sign, double frame[3][3], double *J, int32_t *columns, double *drift)
 {
-    const tdGuided *guided = td_guided_of(body);
+    const tdGuided *guided = body->guided;
     const tdScheme *scheme = &state->model->scheme;
     tdPose start = td_guided_pose(guided, state->q + body->first);
     tdPose end = td_guided_pose(guided, state->q_end + body->first);
@@ -283,6 +283,15 @@ static int32_t touch(const tdBody *body, tdState *state, const tdTouchPoint *poi
     (void)columns;
     td_place(&start, point->local, from);
     td_place(&end, point->local, to);
+    if (point->turns)
+    {
+        double before[4], after[4], between[4];
+        td_rotation_from_matrix(start.R, before);
+        td_rotation_from_matrix(end.R, after);
+        td_rotation_difference(after, before, between);
+        memset(from, 0, sizeof from);
+        td_rotation_vector(between, NULL, to);
+    }
     for (int r = 0; r < 3; r++)
         for (int k = 0; k < 3; k++)
             drift[r] += sign * frame[r][k] * (to[k] - from[k]) / time;
@@ -293,9 +302,16 @@ static void push(const tdBody *body, const tdState *state, const tdTouchPoint *p
                  double *m)
 {
     const double *q = state->q + body->first;
-    tdPose pose = td_guided_pose(td_guided_of(body), q);
-    double arm[3];
+    tdPose pose = td_guided_pose(body->guided, q);
+    double arm[3], over[3];
     (void)link;
+    if (point->turns)
+    {
+        turned_torque(q + 3, f, over);
+        for (int k = 0; k < 3; k++)
+            m[3 + k] += over[k];
+        return;
+    }
     td_turn(&pose, point->local, arm);
     push_at(q, arm, f, m);
 }
@@ -318,12 +334,12 @@ static void local_of(const tdBody *body, const tdPointSet *set, int32_t p, doubl
     local[0] = local[1] = local[2] = 0;
     for (int32_t k = set->start[p]; k < set->start[p + 1]; k++)
         for (int c = 0; c < 3; c++)
-            local[c] += set->weights[k] * td_guided_of(body)->rigid.node_local[3 * (int64_t)set->nodes[k] + c];
+            local[c] += set->weights[k] * body->guided->rigid.node_local[3 * (int64_t)set->nodes[k] + c];
 }
 
 static void positions(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, double *x)
 {
-    tdPose pose = td_guided_pose(td_guided_of(body), q);
+    tdPose pose = td_guided_pose(body->guided, q);
     (void)state;
     for (int32_t p = 0; p < set->n; p++)
     {
@@ -336,7 +352,7 @@ static void positions(const tdBody *body, const tdState *state, const tdPointSet
 static void pull(const tdBody *body, const tdState *state, const tdPointSet *set, const double *q, const double *f,
                  double *row)
 {
-    tdPose pose = td_guided_pose(td_guided_of(body), q);
+    tdPose pose = td_guided_pose(body->guided, q);
     (void)state;
     memset(row, 0, 6 * sizeof *row);
     for (int32_t p = 0; p < set->n; p++)
@@ -366,24 +382,24 @@ static void stiffen(const tdModel *model, const tdBody *body, tdState *state, co
 
 static const double *nodes(const tdModel *model, const tdBody *body, const tdState *state)
 {
-    tdPose pose = td_guided_pose(td_guided_of(body), state->q + body->first);
+    tdPose pose = td_guided_pose(body->guided, state->q + body->first);
     double *x = mine_of(body, state)->node_x;
     (void)model;
     for (int64_t i = 0; i < body->nodes; i++)
-        td_place(&pose, td_guided_of(body)->rigid.node_local + 3 * i, x + 3 * i);
+        td_place(&pose, body->guided->rigid.node_local + 3 * i, x + 3 * i);
     return x;
 }
 
 static const double *node_velocities(const tdModel *model, const tdBody *body, const tdState *state)
 {
     const double *q = state->q + body->first;
-    tdPose pose = td_guided_pose(td_guided_of(body), q);
+    tdPose pose = td_guided_pose(body->guided, q);
     double *v = mine_of(body, state)->node_v, twist[6], arm[3], across[3];
     (void)model;
     twist_of(q, state->v + body->first, twist);
     for (int64_t i = 0; i < body->nodes; i++)
     {
-        td_turn(&pose, td_guided_of(body)->rigid.node_local + 3 * i, arm);
+        td_turn(&pose, body->guided->rigid.node_local + 3 * i, arm);
         td_cross3(twist + 3, arm, across);
         for (int c = 0; c < 3; c++)
             v[3 * i + c] = twist[c] + across[c];
@@ -406,7 +422,10 @@ static void energy(const tdModel *model, const tdBody *body, tdState *state, dou
     (void)model;
     (void)body;
     (void)state;
-    *kinetic = *elastic = 0;
+    if (kinetic != NULL)
+        *kinetic = 0;
+    if (elastic != NULL)
+        *elastic = 0;
 }
 
 // What guides it bears all that acts on it.

@@ -28,16 +28,6 @@ typedef struct tdGuidedState
 
 extern const tdBodyOps td_guided_ops;
 
-static inline const tdGuided *td_guided_of(const tdBody *body)
-{
-    return body->data;
-}
-
-static inline bool td_body_is_guided(const tdBody *body)
-{
-    return body->ops == &td_guided_ops;
-}
-
 /// Where it is for the coordinates q of the body.
 tdPose td_guided_pose(const tdGuided *guided, const double q[6]);
 /// Where its inputs have it: as coordinates, turned about its tip so that the shaft passes through the trocar,

@@ -61,13 +61,14 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     mine->factor_input = TD_TAKE(arena, double, model->n_inputs + 1);
     mine->coupling = TD_TAKE(arena, double, coupling_size(soft));
     mine->factor_coupling = TD_TAKE(arena, double, coupling_size(soft));
+    mine->balanced = TD_TAKE(arena, double, body->count);
     mine->factor_springs = TD_TAKE(arena, double, TD_SPRINGS *TD_SPRING_NUMBERS);
     if (mine->F == NULL || (soft->turning && mine->R == NULL) || mine->K == NULL || mine->A == NULL ||
         mine->K_apart == NULL || mine->arrived_q == NULL || mine->turn == NULL || mine->turn_factor == NULL ||
         mine->sums == NULL || mine->factor_q == NULL || mine->factor_start == NULL || mine->damping_q == NULL ||
         mine->factor_damping == NULL || mine->factor_input == NULL || mine->history == NULL || mine->gamma == NULL ||
         mine->factor_history == NULL || mine->coupling == NULL || mine->factor_coupling == NULL ||
-        mine->factor_springs == NULL)
+        mine->factor_springs == NULL || mine->balanced == NULL)
         return td_fail_memory(error, "the state of a soft body");
     mine->H = mine->gamma + td_soft_step_history(soft) - soft->H;
     td_soft_history_begin(soft, mine, 0);
@@ -107,12 +108,6 @@ static bool rotation_follows(const tdModel *model, const tdState *state)
     return model->scheme.method == TD_METHOD_STATIC || state->follow;
 }
 
-// Whether F, R, forces and K are those of x already.
-static bool has_arrived(const tdBody *body, const tdSoftState *mine, const double *x)
-{
-    return mine->arrived && memcmp(x, mine->arrived_q, (size_t)body->count * sizeof *x) == 0;
-}
-
 static void begin(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdSoft *soft = soft_of(body);
@@ -124,7 +119,7 @@ static void begin(const tdModel *model, const tdBody *body, tdState *state)
     mine->same = mine->same && mine->spring_changes == state->spring_changes;
     mine->spring_changes = state->spring_changes;
     td_soft_history_begin(soft, mine, force_time(&model->scheme));
-    if (soft->lagged && !rotation_follows(model, state) && !has_arrived(body, mine, state->q + body->first))
+    if (soft->lagged && !rotation_follows(model, state) && !td_soft_placed(soft, mine, state->q + body->first))
         td_soft_gradients(soft, mine, state, state->q + body->first, true);
 }
 
@@ -139,7 +134,7 @@ static void kinematics(const tdModel *model, const tdBody *body, tdState *state)
     tdSoftState *mine = mine_of(body, state);
     if (soft_of(body)->n_coupled > 0)
         memset(mine->coupling, 0, coupling_size(soft_of(body)) * sizeof(double));
-    if (!has_arrived(body, mine, state->q_e + body->first))
+    if (!td_soft_placed(soft_of(body), mine, state->q_e + body->first))
         td_soft_gradients(soft_of(body), mine, state, state->q_e + body->first, rotation_follows(model, state));
 }
 
@@ -300,7 +295,7 @@ static bool factor_turns(const tdSoft *soft, const tdSoftState *mine)
 }
 
 // once: the next step will make its own, so that nothing has to turn with the body; should it not, it does without.
-static void remember_factor(const tdModel *model, const tdBody *body, tdState *state, bool once)
+void td_soft_remember_factor(const tdModel *model, const tdBody *body, tdState *state, bool once)
 {
     tdSoftState *mine = mine_of(body, state);
     if (!once)
@@ -358,14 +353,6 @@ static void solved(const tdBody *body, tdState *state, const double *rhs)
     state->slope -= td_dot(state->tasks, body->count, rhs, state->dv + body->first);
 }
 
-static bool held_moves(const tdSoft *soft, const double *held)
-{
-    bool moved = false;
-    for (int32_t k = 0; k < soft->n_held; k++)
-        moved = moved || held[soft->held_list[k]] != 0;
-    return moved;
-}
-
 // The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite; rhs is room.
 static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *state, double *rhs)
 {
@@ -375,7 +362,6 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
     int64_t first = body->first, n = body->count;
     double *dv = state->dv + first;
     const double *m = state->m + first, *held = state->held + first;
-
     if (is_diagonal(scheme, soft))
     {
         double factor = td_soft_of_mass(scheme, soft, mine);
@@ -386,12 +372,15 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
     for (int attempt = 0; attempt < 2; attempt++)
     {
         memset(rhs, 0, (size_t)n * sizeof *rhs);
-        if (held_moves(soft, held))
+        if (td_soft_held_moves(soft, held))
             td_block_multiply(state->tasks, &soft->pattern, mine->K, held, rhs, false);
         for (int64_t i = 0; i < n; i++)
             rhs[i] = soft->held[i] ? 0 : -m[i] - scheme->s * rhs[i];
         if (!mine->same)
             build_matrix(model, body, state);
+        mine->has_balanced = false;
+        if (state->ahead.n > 0 && state->ahead.wanted[body->index] && state->ahead.complete != NULL)
+            state->ahead.complete(model, state, body->index);
         const tdSoftPart *part = &mine->part;
         mine->condensed = part->n_nodes > 0 && !part->all;
         if (mine->condensed && mine->async == NULL)
@@ -413,21 +402,34 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
             solved(body, state, rhs);
             return TD_OK;
         }
-        // The velocity of the step before is a good guess of this one.
-        for (int64_t i = 0; i < n; i++)
-            dv[i] = scheme->mass > 0 ? state->v[first + i] - state->v_new[first + i] : 0;
+        if (td_soft_part_spare(body, state, rhs))
+        {
+            solved(body, state, rhs);
+            return TD_OK;
+        }
         const tdSceneSettings *settings = &model->settings;
+        bool rough = mine->async == NULL && td_soft_is_rough(model, body, state);
+        if (rough)
+            TD_TRY(td_soft_solve_roughly(model, body, state, rhs, &rough));
+        if (rough)
+            return TD_OK;
         tdLinearResult result;
         sinceFactor since = {soft, mine, state};
         // Where the columns of the condensed problem are wanted too, a factor of this A pays.
         bool direct = mine->async == NULL && state->columns > 0 &&
                       td_linear_directly(mine->linear, settings->solver, mine->same, 1 + state->columns);
+        // The velocity of the step before is a good guess of this one. A factor of A needs none.
+        for (int64_t i = 0; i < n; i++)
+            dv[i] = scheme->mass > 0 && !direct ? state->v[first + i] - state->v_new[first + i] : 0;
+        bool rounded = soft->linear.single && settings->solver == TD_SOLVER_CHOLESKY; // asked for
+        double tolerance = rounded ? fmin(settings->solver_tolerance, TD_LINEAR_REFINED) : settings->solver_tolerance;
         tdLinearTask task = {.kind = direct ? TD_SOLVER_CHOLESKY : settings->solver,
-                             .tolerance = settings->solver_tolerance,
+                             .tolerance = tolerance,
                              .values = mine->A,
                              .same = mine->same,
                              .b = rhs,
                              .x = dv,
+                             .at = state->q_e + first,
                              .context = &since};
         struct tdColumnsAhead *ahead = &state->ahead;
         tdLinearMore more = {.n = ahead->n, .stride = model->coords};
@@ -445,7 +447,7 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
         if (!result.indefinite)
         {
             if (result.refreshed)
-                remember_factor(model, body, state, direct && !state->newton && scheme->mass > 0);
+                td_soft_remember_factor(model, body, state, direct && !state->newton && scheme->mass > 0);
             if (task.more != NULL)
                 ahead->done[body->index] = more.done;
             mine->projecting = false; // the next pass may do without: nearer the solution it converges faster
@@ -473,21 +475,16 @@ static tdStatus free_motion(const tdModel *model, const tdBody *body, tdState *s
 static void balance(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdSoft *soft = soft_of(body);
-    tdSoftState *mine = mine_of(body, state);
-    const tdScheme *scheme = &model->scheme;
+    const tdSoftState *mine = mine_of(body, state);
     double *m = state->m + body->first;
     if (soft->n_held == 0)
         return;
-    if (is_diagonal(scheme, soft))
+    if (is_diagonal(&model->scheme, soft))
         return; // nothing reaches the held coordinates
-    td_block_multiply(state->tasks, &soft->pattern, mine->A, state->dv + body->first, m, true);
-    if (!held_moves(soft, state->held + body->first))
-        return;
-    double *force = td_scratch_take(state);
-    td_block_multiply(state->tasks, &soft->pattern, mine->K, state->held + body->first, force, false);
-    for (int64_t i = 0; i < body->count; i++)
-        m[i] += scheme->s * force[i];
-    td_scratch_give(state, force);
+    if (mine->has_balanced)
+        memcpy(m, mine->balanced, (size_t)body->count * sizeof *m);
+    else
+        td_soft_add_motion(model, body, state, m);
 }
 
 // One vector by conjugate gradients with the kept factor.
@@ -504,6 +501,7 @@ static tdStatus apply_iterating(const tdModel *model, const tdBody *body, tdStat
                          .same = mine->exact,
                          .b = b,
                          .x = x,
+                         .at = state->q_e + body->first,
                          .rotations = factor_turns(soft, mine) ? turns_since_factor : NULL,
                          .context = &since};
     return td_linear_solve(mine->linear, state->tasks, &task, result, &state->report.error);
@@ -540,7 +538,7 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
         if (result.indefinite)
             return fail_indefinite(model, state);
         if (result.refreshed)
-            remember_factor(model, body, state, false);
+            td_soft_remember_factor(model, body, state, false);
         mine->exact = mine->exact || result.refreshed;
     }
     return TD_OK;
@@ -591,7 +589,7 @@ static tdStatus restore_factor(const tdModel *model, const tdBody *body, tdState
     tdSoftState *mine = mine_of(body, state);
     tdLinearCounts *counts = td_linear_counts(mine->linear), kept = *counts;
     double *springs = state->springs;
-    mine->K_valid = mine->same = mine->damping_kept = mine->arrived = false;
+    mine->K_valid = mine->same = mine->damping_kept = mine->placed = mine->arrived = false;
     mine->K_damping = mine->factor_flags & 4 ? mine->K_apart : mine->K;
     TD_TRY(td_springs_check(model, mine->factor_springs, error));
     if (!(mine->factor_flags & 2) || !kept.has_factor)
@@ -618,7 +616,7 @@ static tdStatus restore_factor(const tdModel *model, const tdBody *body, tdState
     state->springs = mine->factor_springs;
     build_matrix(model, body, state);
     state->springs = springs;
-    TD_TRY(td_linear_refresh(mine->linear, state->tasks, mine->A, error));
+    TD_TRY(td_linear_restore(mine->linear, state->tasks, mine->A, mine->factor_q, error));
     td_soft_turns(soft, mine, state, mine->turn_factor);
     *counts = kept;
     state->follow = false;
@@ -649,11 +647,6 @@ static const double *node_velocities(const tdModel *model, const tdBody *body, c
     return state->v + body->first;
 }
 
-static double stray(const tdBody *body, const tdState *state, double *turn)
-{
-    return td_soft_stray(soft_of(body), (const tdSoftState *)state->bodies[body->index], state->isa, turn);
-}
-
 const tdBodyOps td_soft_ops = {
     .kind = "soft",
     .free_model = free_model,
@@ -667,6 +660,7 @@ const tdBodyOps td_soft_ops = {
     .start_acceleration = td_soft_start_acceleration,
     .balance = balance,
     .apply_inverse = apply_inverse,
+    .correct = td_soft_correct,
     .multiply = multiply,
     .part_none = td_soft_part_none,
     .part_coords = td_soft_part_coords,
@@ -691,7 +685,7 @@ const tdBodyOps td_soft_ops = {
     .fields = td_soft_fields,
     .energy = td_soft_body_energy,
     .arrive = td_soft_arrive,
-    .stray = stray,
+    .stray = td_soft_body_stray,
     .commit = commit,
     .describe = td_soft_describe,
 };

@@ -181,7 +181,8 @@ typedef struct tdSoft
 typedef struct tdChunkSums
 {
     double energy;
-    int64_t bad; ///< first element that the law could not evaluate, INT64_MAX = none
+    double relaxed; ///< of the step that was accepted: the law's own energy, where there are Prony series
+    int64_t bad;    ///< first element that the law could not evaluate, INT64_MAX = none
     int32_t projected, inverted, extended;
 } tdChunkSums;
 
@@ -195,6 +196,8 @@ typedef struct tdSoftPart
     int64_t *ordered, *left; ///< what a checkpoint keeps of schur, by node
     double spent;
     bool all;          ///< so many nodes take part that all do
+    bool spared;       ///< then: the problem finds the free motion too; it was not solved for,
+    double *impulse;   ///< by coordinate: and this is the right-hand side
     tdSapSparse whole; ///< then: A
 } tdSoftPart;
 
@@ -217,16 +220,21 @@ typedef struct tdSoftState
     bool same;         ///< the next A will be that of the kept factor
     bool exact;        ///< A is that of the kept factor
     bool condensed;    ///< A is factored by part.schur in this pass
-    bool arrived;      ///< F, R, forces and K are those of arrived_q
+    bool placed;       ///< F and R are those of arrived_q
+    bool arrived;      ///< and forces and K are
     double *arrived_q;
+    double relaxed;      ///< elastic, of Prony series after relaxation where F was last taken; NaN: not known
     double *K_apart;     ///< room for K_damping where it is not K of the last pass
     double energy_start; ///< elastic, at the start of the step
     bool first;          ///< no forces of this step have been taken yet
     /// Stiffness of constraints, by coupled block: definite ones, then those that are dropped where tangents are
     /// projected; and what of it the kept factor was made with.
     double *coupling, *factor_coupling;
-    double *turn;          ///< by node: rotation of its elements now, then since the factor was made
-    double *turn_factor;   ///< and when it was made; of a background factor: now
+    double *turn;        ///< by node: rotation of its elements now, then since the factor was made
+    double *turn_factor; ///< and when it was made; of a background factor: now
+    double *balanced;    ///< m + A dv + s K held of a solution that was found good enough
+    bool has_balanced;
+    double rhs_size, left; ///< |right-hand side| of the free motion; what the last correction had to begin with
     struct tdAsync *async; ///< NULL: each step has the factor it needs
     const double *Q;       ///< rotations since that factor was made; NULL: none
     // Where the kept factor was made, for checkpoints.
@@ -239,6 +247,18 @@ typedef struct tdSoftState
 } tdSoftState;
 
 extern const tdBodyOps td_soft_ops;
+
+/// Within this folder. Where the kept factor was made; once: the next step will make its own.
+void td_soft_remember_factor(const tdModel *model, const tdBody *body, tdState *state, bool once);
+/// Whether a held coordinate has still to move in this pass.
+bool td_soft_held_moves(const tdSoft *soft, const double *held);
+/// soft_rough.c: whether free motion and columns are left approximate; then both, unless *done is false: A does not
+/// look definite in single precision.
+bool td_soft_is_rough(const tdModel *model, const tdBody *body, const tdState *state);
+tdStatus td_soft_solve_roughly(const tdModel *model, const tdBody *body, tdState *state, const double *rhs, bool *done);
+tdStatus td_soft_correct(const tdModel *model, const tdBody *body, tdState *state, int round, double *x, bool *met);
+/// m += A dv + s K held
+void td_soft_add_motion(const tdModel *model, const tdBody *body, tdState *state, double *m);
 
 /// Arguments of the element kernels.
 typedef struct tdElementWork
@@ -282,8 +302,8 @@ typedef struct tdElementList
 /// soft_model.c: blocks, pattern, mass and symbolic factor of a body whose mesh and held coordinates are set.
 /// couplings: sets of nodes that constraints couple beyond the elements.
 tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElementList *lists, int n_couplings,
-                       const tdBlockCells *couplings, const tdSceneBody *body, bool at_rest, const char *file,
-                       tdError *error);
+                       const tdBlockCells *couplings, const tdSceneBody *body, const tdSceneSettings *settings,
+                       const char *file, tdError *error);
 
 /// soft_vary.c: see tdBodyOps. Factors of M, of alpha and of beta in this state.
 unsigned td_soft_varies(const tdBody *body);
@@ -332,6 +352,9 @@ bool td_soft_part_coords(const tdBody *body, tdState *state, int64_t n, const in
 bool td_soft_part_point(const tdBody *body, tdState *state, const tdTouchPoint *point);
 tdStatus td_soft_condense(const tdBody *body, tdState *state, tdBodyBlock *out);
 bool td_soft_part_all(const tdBody *body, tdState *state, int company);
+/// Leaves the free motion to the problem, with rhs as what it is made of, where A may be taken to be definite. False:
+/// it is to be solved for.
+bool td_soft_part_spare(const tdBody *body, tdState *state, const double *rhs);
 tdStatus td_soft_recover(const tdBody *body, tdState *state, const double *dv_p, double *dv);
 int32_t td_soft_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int link, const tdBodyBlock *block,
                       double sign, double frame[3][3], double *J, int32_t *columns, double *drift);
@@ -366,6 +389,7 @@ void td_soft_add_mass(const tdSoft *soft, tdTasks *tasks, double factor, const d
 void td_soft_sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftState *mine, tdState *state);
 /// See tdBodyOps.stray, of the points of `mine`.
 double td_soft_stray(const tdSoft *soft, const tdSoftState *mine, tdIsa isa, double *turn);
+double td_soft_body_stray(const tdBody *body, const tdState *state, double *turn);
 /// See tdBodyOps.arrive and tdBodyOps.energy.
 void td_soft_arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival);
 void td_soft_body_energy(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic);
@@ -378,10 +402,14 @@ void td_soft_fields_at(const tdSoft *soft, tdSoftState *mine, tdState *state, co
 /// soft_loop.c: runs the kernels over all chunks. x are positions of the body's nodes; `lagged`: also the
 /// rotations that are kept during a step.
 void td_soft_gradients(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, bool lagged);
+/// Whether F and R are those of x already, where a step has arrived.
+bool td_soft_placed(const tdSoft *soft, const tdSoftState *mine, const double *x);
 void td_soft_forces(const tdSoft *soft, tdSoftState *mine, tdState *state, double *force, double *K);
 /// K of the damping beta K at F, positive semi-definite (docs/theory/damping.md).
 void td_soft_damping(const tdSoft *soft, tdSoftState *mine, tdState *state, double *K);
 double td_soft_energy(const tdSoft *soft, const tdSoftState *mine); ///< of the last td_soft_forces()
+/// What would be left of it after relaxation, where a step has just been accepted; else NaN.
+double td_soft_relaxed(const tdSoft *soft, const tdSoftState *mine);
 /// Rotation of the mean deformation gradient of each node's elements, by volume, from F.
 void td_soft_turns(const tdSoft *soft, const tdSoftState *mine, tdState *state, double *turn);
 
@@ -392,9 +420,11 @@ void td_soft_history_begin(const tdSoft *soft, tdSoftState *mine, double h);
 int64_t td_soft_step_history(const tdSoft *soft);
 /// Room for what is known of points: F, R, history, sums. False: no memory.
 bool td_soft_take_points(tdArena *arena, const tdSoft *domain, tdSoftState *points);
+/// Whether F depends on the length of the step: then it cannot be kept from one step to the next.
+bool td_soft_thickness_relaxes(const tdSoft *soft);
 /// End of a step of length h at positions x.
 void td_soft_history_commit(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, double h);
-/// The same where F is there already, and gamma and H are those of a step of length h.
+/// The same where F is there already. Finds mine->relaxed, at no cost.
 void td_soft_history_update(const tdSoft *soft, tdSoftState *mine, tdState *state, double h);
 /// gamma and H for the stress of the kept state itself.
 void td_soft_history_present(const tdSoft *soft, tdSoftState *mine);

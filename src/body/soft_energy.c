@@ -58,13 +58,49 @@ void td_soft_sum_chunks(const tdSoft *soft, const tdBody *body, const tdSoftStat
     }
 }
 
-static double kinetic_energy(const tdBody *body, tdState *state)
+// Angular momentum, of a body that nothing holds; `momentum` by coordinate.
+static void take_spin(const tdBody *body, const tdState *state, const double *momentum, tdArrival *arrival)
+{
+    const tdSoft *soft = soft_of(body);
+    const double *q = state->q + body->first;
+    double mass = 0, far = 0, moving = 0, sum[3] = {0}, centre[3] = {0}, total[3] = {0};
+    for (int64_t i = 0; i < soft->n_nodes; i++)
+    {
+        const double *x = q + 3 * i, *p = momentum + 3 * i;
+        mass += soft->node_mass[i];
+        for (int c = 0; c < 3; c++)
+        {
+            int d = (c + 1) % 3, e = (c + 2) % 3;
+            total[c] += x[d] * p[e] - x[e] * p[d];
+            sum[c] += p[c];
+            centre[c] += soft->node_mass[i] * x[c];
+            far += soft->node_mass[i] * x[c] * x[c];
+        }
+    }
+    for (int c = 0; c < 3; c++)
+    {
+        int d = (c + 1) % 3, e = (c + 2) % 3;
+        arrival->turning[c] = total[c];
+        arrival->spin[c] = total[c] - (centre[d] * sum[e] - centre[e] * sum[d]) / mass;
+        far -= centre[c] * centre[c] / mass;
+        moving += 0.5 * sum[c] * sum[c] / mass;
+    }
+    arrival->inertia = far;
+    arrival->drift = moving;
+    arrival->turns = true;
+    arrival->braked = td_soft_alpha(soft, (const tdSoftState *)state->bodies[body->index]);
+}
+
+// arrival NULL: only the energy is wanted.
+static double kinetic_energy(const tdBody *body, tdState *state, tdArrival *arrival)
 {
     double *momentum = td_scratch_take(state), *product = td_scratch_take(state);
     memset(momentum, 0, (size_t)body->count * sizeof *momentum);
     td_soft_add_mass(soft_of(body), state->tasks, td_soft_mass_factor(mine_of(body, state)), state->v + body->first,
                      momentum, product);
     double energy = 0.5 * td_dot(state->tasks, body->count, momentum, state->v + body->first);
+    if (arrival != NULL && body->n_held == 0)
+        take_spin(body, state, momentum, arrival);
     td_scratch_give(state, momentum);
     return energy;
 }
@@ -131,6 +167,11 @@ double td_soft_stray(const tdSoft *soft, const tdSoftState *mine, tdIsa isa, dou
     return sqrt(most);
 }
 
+double td_soft_body_stray(const tdBody *body, const tdState *state, double *turn)
+{
+    return td_soft_stray(soft_of(body), (const tdSoftState *)state->bodies[body->index], state->isa, turn);
+}
+
 // What a material remembers changes when the step is accepted: then its forces are taken again.
 void td_soft_arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival)
 {
@@ -144,7 +185,7 @@ void td_soft_arrive(const tdModel *model, const tdBody *body, tdState *state, td
     td_soft_gradients(soft, mine, state, state->q + body->first, true);
     td_soft_forces(soft, mine, state, state->force + body->first, assemble ? mine->K : NULL);
     td_soft_sum_chunks(soft, body, mine, state);
-    arrival->kinetic = kinetic_energy(body, state);
+    arrival->kinetic = kinetic_energy(body, state, arrival);
     arrival->elastic = td_soft_energy(soft, mine);
     arrival->elastic_start = mine->energy_start;
     arrival->remembers = remembers;
@@ -153,6 +194,7 @@ void td_soft_arrive(const tdModel *model, const tdBody *body, tdState *state, td
         mine->same = false;
     if (assemble && soft->constant)
         mine->K_valid = true;
+    mine->placed = !td_soft_thickness_relaxes(soft);
     mine->arrived = !remembers;
     memcpy(mine->arrived_q, state->q + body->first, (size_t)body->count * sizeof(double));
 }
@@ -162,7 +204,13 @@ void td_soft_body_energy(const tdModel *model, const tdBody *body, tdState *stat
     const tdSoft *soft = soft_of(body);
     tdSoftState *mine = mine_of(body, state);
     (void)model;
-    *kinetic = kinetic_energy(body, state);
+    if (kinetic != NULL)
+        *kinetic = kinetic_energy(body, state, NULL);
+    if (elastic == NULL)
+        return;
+    *elastic = td_soft_placed(soft, mine, state->q + body->first) ? td_soft_relaxed(soft, mine) : NAN;
+    if (!isnan(*elastic)) // known since the step was accepted
+        return;
     // A lagged rotation is that of the state itself here: the energy a new step would start from. Of a
     // viscoelastic body the part that would be left after relaxation counts.
     td_soft_history_begin(soft, mine, INFINITY);

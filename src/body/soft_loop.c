@@ -2,6 +2,7 @@
 // Loops over the elements of a soft body: block after block, the chunks of a colour in parallel.
 #include "body/soft.h"
 
+#include <math.h>
 #include <string.h>
 
 #define DECLARE(name, isa)                                                                                             \
@@ -72,7 +73,8 @@ static loopWork work_of(const tdSoft *soft, int b, tdSoftState *mine, const tdSt
 
 void td_soft_gradients(const tdSoft *soft, tdSoftState *mine, tdState *state, const double *x, bool lagged)
 {
-    mine->arrived = false;
+    mine->placed = mine->arrived = false;
+    mine->relaxed = NAN;
     for (int b = 0; b < soft->n_blocks; b++)
     {
         const tdElements *block = &soft->blocks[b];
@@ -84,6 +86,11 @@ void td_soft_gradients(const tdSoft *soft, tdSoftState *mine, tdState *state, co
         loop.kernel = td_element_kernels(block->kind, state->isa)->gradients;
         td_parallel(state->tasks, block->chunks, run_chunk, &loop);
     }
+}
+
+bool td_soft_placed(const tdSoft *soft, const tdSoftState *mine, const double *x)
+{
+    return mine->placed && memcmp(x, mine->arrived_q, 3 * (size_t)soft->n_nodes * sizeof *x) == 0;
 }
 
 // Chunks of one colour share no node.
@@ -147,6 +154,15 @@ double td_soft_energy(const tdSoft *soft, const tdSoftState *mine)
     double sum = 0;
     for (int32_t c = 0; c < soft->chunks; c++)
         sum += mine->sums[c].energy;
+    return mine->factors[TD_FACTOR_YOUNG] * sum;
+}
+
+double td_soft_relaxed(const tdSoft *soft, const tdSoftState *mine)
+{
+    double sum = mine->relaxed;
+    for (int b = 0; b < soft->n_blocks; b++)
+        for (int32_t c = 0; c < soft->blocks[b].chunks && soft->blocks[b].material.n_prony == 0; c++)
+            sum += mine->sums[soft->blocks[b].first_chunk + c].energy;
     return mine->factors[TD_FACTOR_YOUNG] * sum;
 }
 

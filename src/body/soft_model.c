@@ -622,17 +622,18 @@ static tdStatus build_tables(build *w, int n_lists, const tdElementList *lists, 
 }
 
 tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElementList *lists, int n_couplings,
-                       const tdBlockCells *couplings, const tdSceneBody *body, bool at_rest, const char *file,
-                       tdError *error)
+                       const tdBlockCells *couplings, const tdSceneBody *body, const tdSceneSettings *settings,
+                       const char *file, tdError *error)
 {
     build w = {
         .arena = arena, .soft = soft, .body = body, .file = file, .n_couplings = n_couplings, .couplings = couplings};
     tdArena scratch = {0};
-    tdStatus status = build_tables(&w, n_lists, lists, at_rest, &scratch, error);
+    tdStatus status = build_tables(&w, n_lists, lists, settings->method == TD_METHOD_STATIC, &scratch, error);
     td_arena_free(&scratch);
     TD_TRY(status);
     soft->alpha = body->damping_mass;
     soft->beta = body->damping_stiffness;
     memcpy(soft->velocity, body->velocity, sizeof soft->velocity);
-    return td_linear_model_create(arena, &soft->pattern, soft->held, &soft->linear, error);
+    const tdLinearChoice choice = {settings->solver, (double)settings->solver_memory};
+    return td_linear_model_create(arena, &soft->pattern, soft->held, &choice, &soft->linear, error);
 }

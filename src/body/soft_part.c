@@ -24,7 +24,9 @@ tdStatus td_soft_part_create(const tdBody *body, tdState *state, tdError *error)
     part->takes_part = TD_TAKE(arena, bool, body->nodes);
     part->ordered = TD_TAKE(arena, int64_t, body->nodes);
     part->left = TD_TAKE(arena, int64_t, body->nodes);
-    if (part->nodes == NULL || part->takes_part == NULL || part->ordered == NULL || part->left == NULL)
+    part->impulse = TD_TAKE(arena, double, body->count);
+    if (part->impulse == NULL || part->nodes == NULL || part->takes_part == NULL || part->ordered == NULL ||
+        part->left == NULL)
         return td_fail_memory(error, "the contacts of a body");
     tdSchurSettings settings = td_default_schur();
     return td_schur_create(&body->soft->linear, &settings, &part->schur, error);
@@ -38,7 +40,7 @@ void td_soft_part_none(const tdBody *body, tdState *state)
     for (int32_t k = 0; k < part->n_nodes; k++)
         part->takes_part[part->nodes[k]] = false;
     part->n_nodes = 0;
-    part->all = false;
+    part->all = part->spared = false;
 }
 
 static bool take_part(const tdBody *body, tdSoftPart *part, int32_t node)
@@ -75,21 +77,23 @@ bool td_soft_part_point(const tdBody *body, tdState *state, const tdTouchPoint *
 // How long both ways take, by counts of operations and usual rates [1/s]: dense matrices go at their full rate, a
 // sparse factor at less, the less the smaller it is, and solutions with it at that of memory.
 #define DENSE_RATE  20e9
-#define SPARSE_RATE 6e9
-#define LARGE       1e9 // operations of a factor that goes at more than twice that
-#define SOLVE_RATE  2e9
-#define PASSES      4.0   // of the convex problem; condensing counts as one more
-#define SOLUTIONS   3.0   // with the factor, in each
-#define WORTH       0.005 // [s] less: with few nodes it is known exactly how soft a body is at each point
+#define SPARSE_RATE 12e9
+#define LARGE       1e9 // operations of a factor that goes at nearly twice that
+#define SOLVE_RATE  2.8e9
+#define PASSES      4.0  // of the convex problem
+#define CONDENSING  4.0  // n^3 to condense and to weigh points, before the first
+#define FACTORS     2.0  // of all passes: what changes in the others is of low rank
+#define SOLUTIONS   3.0  // with the factor, in each pass
+#define WORTH       0.01 // [s] less: with few nodes it is known exactly how soft a body is at each point
 
 bool td_soft_part_all(const tdBody *body, tdState *state, int company)
 {
     tdSoftPart *part = part_of(body, state);
     const tdLinearModel *linear = &body->soft->linear;
     double n = 3.0 * part->n_nodes, share = fmin(fmax(linear->factor_flops / LARGE, 0), 1);
-    double dense = (PASSES + 1) / 3 * n * n * n / DENSE_RATE * company * company;
-    double sparse = PASSES * (linear->factor_flops / (SPARSE_RATE * (1 + 1.5 * share)) +
-                              SOLUTIONS * 4 * linear->factor_entries / SOLVE_RATE);
+    double dense = (PASSES / 3 + CONDENSING) * n * n * n / DENSE_RATE * company * company;
+    double sparse = FACTORS * linear->factor_flops / (SPARSE_RATE * (1 + 0.8 * share)) +
+                    PASSES * SOLUTIONS * 4 * linear->factor_entries / SOLVE_RATE;
     part->all = part->n_nodes > 0 && dense - sparse > WORTH;
     return part->all;
 }
@@ -107,13 +111,18 @@ tdStatus td_soft_condense(const tdBody *body, tdState *state, tdBodyBlock *out)
                                     .order = linear->symbolic->Perm};
         *out = (tdBodyBlock){
             .n = linear->n, .coord = linear->coord, .column = linear->dof, .touched = 9, .sparse = &part->whole};
+        out->impulse = part->spared ? part->impulse : NULL;
         return TD_OK;
     }
     tdSchurBody condensed;
     const tdSoftState *mine = (const tdSoftState *)state->bodies[body->index];
-    TD_TRY(mine->async != NULL
-               ? td_async_condense(mine->async, mine->Q, part->n_nodes, part->nodes, &condensed, &state->report.error)
-               : td_schur_condense(part->schur, true, &condensed, &state->report.error));
+    if (mine->async != NULL)
+        TD_TRY(td_async_condense(mine->async, mine->Q, part->n_nodes, part->nodes, &condensed, &state->report.error));
+    else
+    {
+        TD_TRY(td_schur_extend(part->schur, part->n_nodes, part->nodes, &state->report.error));
+        TD_TRY(td_schur_condense(part->schur, true, &condensed, &state->report.error));
+    }
     *out = (tdBodyBlock){.n = condensed.n,
                          .stride = condensed.n,
                          .A = condensed.A,
@@ -133,6 +142,33 @@ tdStatus td_soft_recover(const tdBody *body, tdState *state, const double *dv_p,
         return TD_OK;
     }
     return td_schur_recover(part_of(body, state)->schur, state->tasks, dv_p, dv, &state->report.error);
+}
+
+// ---------------------------------------------------------------- free motion
+
+// Whether A may be taken to be definite without a look at it, so that the problem finds the free motion on its way. A
+// factor of A with what contacts add is made there in any case; should it fail, all is done again with a look.
+static bool may_be_spared(const tdSoft *soft, const tdSoftState *mine, const tdState *state)
+{
+    if (!state->sparing || mine->projecting)
+        return false;
+    for (int k = 0; k < soft->n_loads; k++)
+        if (soft->loads[k].kind == TD_LOAD_SURFACE_PRESSURE)
+            return false;
+    return (soft->n_coupled == 0 && soft->semidefinite) || state->calm;
+}
+
+bool td_soft_part_spare(const tdBody *body, tdState *state, const double *rhs)
+{
+    tdSoftState *mine = (tdSoftState *)state->bodies[body->index];
+    tdSoftPart *part = &mine->part;
+    part->spared = part->all && mine->async == NULL && may_be_spared(body->soft, mine, state);
+    if (!part->spared)
+        return false;
+    memcpy(part->impulse, rhs, (size_t)body->count * sizeof *rhs);
+    memset(state->dv + body->first, 0, (size_t)body->count * sizeof *rhs);
+    mine->exact = mine->same;
+    return true;
 }
 
 // ---------------------------------------------------------------- points

@@ -18,7 +18,7 @@ void td_soft_vary(const tdModel *model, const tdBody *body, tdState *state)
 {
     tdSoftState *mine = (tdSoftState *)state->bodies[body->index];
     (void)model;
-    mine->K_valid = mine->same = mine->exact = mine->damping_kept = mine->arrived = false;
+    mine->K_valid = mine->same = mine->exact = mine->damping_kept = mine->placed = mine->arrived = false;
     mine->factor_flags = 0;
     *td_linear_counts(mine->linear) = (tdLinearCounts){0};
     if (mine->async != NULL)

@@ -88,7 +88,7 @@ tdStatus td_springs_check(const tdModel *model, const double *springs, tdError *
             good = good && s[i] >= 0 && s[i] <= INT32_MAX;
         if (!good || (td_spring_get(springs, k, &spring) && !is_sound(model, &spring)))
             return td_fail(error, TD_ERROR_INPUT,
-                           "spring %d makes no sense in this scene; take another checkpoint or start the run anew", k);
+                           "spring %d is not valid in this scene; use another checkpoint or start the run again", k);
     }
     return TD_OK;
 }

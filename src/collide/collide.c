@@ -575,7 +575,21 @@ void td_collide_boxes(const tdCollideState *state, int collider, const double *c
 
 bool td_collide_may_meet(const tdCollideWorld *world, int a, int b)
 {
-    return td_may_meet(world, a, b);
+    return a == b ? world->colliders[a].self : td_may_meet(world, a, b);
+}
+
+bool td_collide_rigid(const tdCollideWorld *world, int collider, tdShape *shape, tdPose *pose)
+{
+    const tdCollider *c = &world->colliders[collider];
+    *shape = c->shape;
+    *pose = c->pose;
+    return c->kind == TD_COLLIDER_RIGID;
+}
+
+const tdSkin *td_collide_skin(const tdCollideWorld *world, int collider, double *depth)
+{
+    *depth = world->colliders[collider].depth;
+    return world->colliders[collider].skin;
 }
 
 void td_collide_depths(const tdCollideState *state, double *depths)

@@ -85,8 +85,12 @@ tdStatus td_collide_world(const tdCollideDef *def, const tdSettings *settings, t
 void td_collide_world_free(tdCollideWorld *world);
 double td_collide_margin(const tdCollideWorld *world);
 int td_collide_colliders(const tdCollideWorld *world);
-/// Whether two of them may meet.
+/// Whether two of them may meet; one with itself: a surface that meets itself.
 bool td_collide_may_meet(const tdCollideWorld *world, int a, int b);
+/// Shape of a rigid collider, and its pose in its frame. False: it is soft.
+bool td_collide_rigid(const tdCollideWorld *world, int collider, tdShape *shape, tdPose *pose);
+/// Surface of a soft collider, and how deep a corner of a shape finds it [m].
+const struct tdSkin *td_collide_skin(const tdCollideWorld *world, int collider, double *depth);
 
 /// tasks may be NULL and must outlive the state.
 tdStatus td_collide_state(const tdCollideWorld *world, tdTasks *tasks, tdCollideState **out, tdError *error);

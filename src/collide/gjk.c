@@ -53,6 +53,8 @@ static void keep_corners(tdSimplex *s, const int *which, const double *weight, i
         }
 }
 
+#define FLAT 1e-12 // of its size: a tetrahedron of which rounding decides which side is which
+
 // Reduces the simplex to the corners around its point nearest to the origin. False: the origin is inside.
 static bool reduce(tdSimplex *s)
 {
@@ -87,7 +89,8 @@ static bool reduce(tdSimplex *s)
         td_subtract3(s->c[faces[f][3]].w, a, ad);
         td_cross3(ab, ac, n);
         double mine = -td_dot3(n, a), other = td_dot3(n, ad);
-        if (mine * other > 0)
+        bool flat = other * other <= FLAT * FLAT * td_dot3(n, n) * td_dot3(ad, ad);
+        if (mine * other > 0 && !flat)
             continue; // on the same side as the fourth corner; a flat tetrahedron has no such side
         td_nearest_on_triangle(origin, a, b, c, w);
         td_mix3(a, b, c, w, p);
@@ -381,6 +384,10 @@ static bool deepest(const tdTwo *two, tdNearest *out)
 bool td_nearest_convex(const tdShape *A, const tdShape *B, const tdPose *b, double reach, tdNearest *out)
 {
     tdTwo two = {A, B, b, 0};
+    tdBoxes boxes =
+        A->type == TD_SHAPE_BOX && B->type == TD_SHAPE_BOX ? td_nearest_boxes(A, B, b, reach, out) : TD_BOXES_UNKNOWN;
+    if (boxes != TD_BOXES_UNKNOWN)
+        return boxes == TD_BOXES_FOUND;
     tdPose identity = td_pose_identity();
     double box[6], other[6];
     td_shape_bounds(A, &identity, box);

@@ -16,3 +16,12 @@ typedef struct tdNearest
 /// `b` is the pose of shape B in the frame of A. Boxes, cylinders, hulls; others work, less well than by their
 /// distance. Returns false when they are farther apart than `reach`; *out then only has a direction in which they are.
 bool td_nearest_convex(const tdShape *A, const tdShape *B, const tdPose *b, double reach, tdNearest *out);
+
+/// The same of two boxes, quicker; where it does not know, td_nearest_convex() finds out by itself.
+typedef enum tdBoxes
+{
+    TD_BOXES_FOUND,
+    TD_BOXES_FAR, ///< out of reach
+    TD_BOXES_UNKNOWN
+} tdBoxes;
+tdBoxes td_nearest_boxes(const tdShape *A, const tdShape *B, const tdPose *b, double reach, tdNearest *out);

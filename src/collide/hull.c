@@ -135,14 +135,14 @@ static tdStatus first_tetrahedron(tdQuickhull *h, tdError *error)
         }
     }
     if (!(h->extent > 0) || !(off_line > FLAT * h->extent) || !(most > FLAT * h->extent))
-        return td_fail(error, TD_ERROR_INPUT,
-                       "the %lld points of a convex hull lie %s (extent %g m, thickness %g m); give it a thickness, or "
-                       "take a box",
-                       (long long)h->n,
-                       !(h->extent > 0)                 ? "at one place"
-                       : !(off_line > FLAT * h->extent) ? "on a line"
-                                                        : "in a plane",
-                       h->extent, most);
+        return td_fail(
+            error, TD_ERROR_INPUT,
+            "the %lld points of a convex hull lie %s (extent %g m, thickness %g m); give it a thickness, or use a box",
+            (long long)h->n,
+            !(h->extent > 0)                 ? "at one place"
+            : !(off_line > FLAT * h->extent) ? "on a line"
+                                             : "in a plane",
+            h->extent, most);
     int32_t p = (int32_t)v[0], q = (int32_t)v[side > 0 ? 2 : 1], r = (int32_t)v[side > 0 ? 1 : 2], top = (int32_t)v[3];
     const int32_t corners[4][3] = {{p, q, r}, {p, top, q}, {q, top, r}, {r, top, p}};
     static const int32_t around[4][3] = {{1, 2, 3}, {3, 2, 0}, {1, 3, 0}, {2, 1, 0}};

@@ -167,13 +167,13 @@ static tdStatus bad_edge(const tdSkin *skin, const char *name, const tdEdgeUse *
     if (n > 2)
         return td_fail_at(error, TD_ERROR_INPUT, NULL, 0, name,
                           "%lld triangles (%d, %d, %d, ...) share the edge of nodes %d and %d, so that there is no "
-                          "inside; separate the parts that meet there, or remove triangles that stand twice",
+                          "inside; separate the parts that meet there, or remove duplicate triangles",
                           (long long)n, skin->tri[uses[0].side / 3], skin->tri[uses[1].side / 3],
                           skin->tri[uses[2].side / 3], a, b);
-    return td_fail_at(error, TD_ERROR_INPUT, NULL, 0, name,
-                      "triangles %d and %d disagree at the edge of nodes %d and %d about which side is outside; turn "
-                      "one of them round",
-                      skin->tri[uses[0].side / 3], skin->tri[uses[1].side / 3], a, b);
+    return td_fail_at(
+        error, TD_ERROR_INPUT, NULL, 0, name,
+        "triangles %d and %d disagree at the edge of nodes %d and %d about which side is outside; reverse one of them",
+        skin->tri[uses[0].side / 3], skin->tri[uses[1].side / 3], a, b);
 }
 
 static uint8_t bend_of(const tdSkin *skin, const int32_t *edge, double sharp)

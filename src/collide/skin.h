@@ -122,7 +122,7 @@ static inline double td_square_to_box(const double p[3], const tdBox *box)
 }
 
 /// Unit normal at the nearest point q of triangle `tri` as p sees it, and the signed distance. False: p is neither in
-/// front of the triangle nor behind it but beside it, past an edge whose other triangle was passed over.
+/// front of the triangle nor behind it but beside it, past an edge whose other triangle was skipped.
 bool td_skin_side(const tdSkin *skin, const double *x, int32_t tri, int region, const double p[3], const double q[3],
                   double normal[3], double *phi);
 

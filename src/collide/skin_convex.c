@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contacts of a surface with a convex shape, in three passes:
 //   vertices of the surface by the shape's signed distance (exact, at any depth);
-//   corners of the shape on the nearest triangle that faces them, for triangles larger than the shape;
+//   corners of the shape on the nearest triangle that faces them, for triangles larger than the shape; round ones, as
+//   of balls, on all parts of the surface that are nearest in their surroundings;
 //   edges of the shape across edges of the surface, for shapes that lie across triangles.
 #include "collide/internal.h"
 
@@ -11,6 +12,9 @@
 #define CROSSING   0.01 // square of the sine of the least angle between edges that cross
 #define SHORTEST   0.2  // part of the depth of a crossing that its point is deep at least; a wedge of 25 degrees
 #define ENDS       0.02 // part of an edge near its ends that is left to its vertices
+#define INSIDE     1e-6 // least weight of the corners of a triangle at a point inside it
+#define GROOVE     0.02 // sine of the least angle of a groove
+#define NEARLY     0.1  // part of its length by which an end may be less deep than a crossing that it stands for
 
 typedef struct tdSkinConvex
 {
@@ -102,6 +106,7 @@ typedef struct tdBest
 {
     int32_t tri;
     int region;
+    bool plane; ///< its plane counts, not its nearest point
     double square, w[3];
 } tdBest;
 
@@ -138,6 +143,180 @@ static void corner_on_leaf(const tdSkinConvex *s, const double p[3], int corner,
     }
 }
 
+// A contact of a corner with the nearest point of a triangle. name: 0, or a number of the part of the surface. False:
+// the triangle is not what it touches.
+static bool meet_corner(tdSkinConvex *s, int corner, const double p[3], const tdBest *best, uint32_t name)
+{
+    const int32_t *t = s->skin->tris + 3 * best->tri;
+    const double *x = s->at->x, radius = s->convex->features.point_radius;
+    tdMeet meet = {.kind = TD_CONTACT_VERTEX_B, .name = {name, (uint32_t)corner}};
+    td_mix3(x + 3 * t[0], x + 3 * t[1], x + 3 * t[2], best->w, meet.p[0]);
+    if (best->plane)
+    {
+        double way[3];
+        td_skin_normal(s->skin, x, best->tri, meet.n);
+        td_subtract3(p, meet.p[0], way);
+        meet.phi = td_dot3(meet.n, way);
+    }
+    else if (!td_skin_side(s->skin, x, best->tri, best->region, p, meet.p[0], meet.n, &meet.phi))
+        return false;
+    if (radius > 0 && name != 0 && meet.phi < 0)
+        return false; // the middle of a round corner is behind it: seen through the body
+    if (meet.phi < -s->narrow->world->margin && td_skin_outside(s->skin, x, s->at->boxes, p, -meet.phi))
+        return false;
+    meet.phi -= radius;
+    td_along3(p, -radius, meet.n, meet.p[1]);
+    td_side_of_triangle(s->narrow, s->skin_id, best->tri, best->w, &meet.s[0]);
+    meet.s[1].collider = s->convex_id;
+    meet.s[1].feature = corner;
+    td_meet_add(s->narrow, &meet);
+    return true;
+}
+
+// Number of a part of the surface: the inside of a triangle, or an edge. 0: a vertex, which has a distance of its own.
+static uint32_t part_of(const tdSkin *skin, int32_t tri, int region)
+{
+    if (region == TD_REGION_FACE)
+        return 1 + (uint32_t)tri;
+    if (region < TD_REGION_SIDE)
+        return 0;
+    return 1 + (uint32_t)skin->n_tris + (uint32_t)skin->tri_edges[3 * tri + region - TD_REGION_SIDE];
+}
+
+// Whether p is nearer to this part of a triangle than to all around it. An edge counts for the triangle to its left,
+// and where the other one agrees.
+static bool is_least(const tdSkinConvex *s, const double p[3], const tdBest *best)
+{
+    if (best->region == TD_REGION_FACE)
+        return best->w[0] > INSIDE && best->w[1] > INSIDE && best->w[2] > INSIDE;
+    if (best->region < TD_REGION_SIDE)
+        return false;
+    const double *x = s->at->x;
+    const int32_t *edge = s->skin->edges + 4 * s->skin->tri_edges[3 * best->tri + best->region - TD_REGION_SIDE];
+    if (edge[2] != best->tri || edge[3] < 0)
+        return edge[2] == best->tri;
+    const int32_t *t = s->skin->tris + 3 * edge[3];
+    double w[3];
+    int across = td_nearest_on_triangle(p, x + 3 * t[0], x + 3 * t[1], x + 3 * t[2], w);
+    return across != TD_REGION_FACE && part_of(s->skin, edge[3], across) == part_of(s->skin, best->tri, best->region);
+}
+
+// A ball in a dent touches more than the nearest triangle. With that one alone, each step would push away what was
+// nearest in the step before, and force would go to and fro between two triangles.
+static void round_corner(tdSkinConvex *s, int corner, const double p[3], const tdBest *nearest)
+{
+    const double *x = s->at->x, reach = s->allowed + s->convex->features.point_radius;
+    uint32_t known = part_of(s->skin, nearest->tri, nearest->region);
+    int32_t stack[TD_BVH_DEPTH], n = 0;
+    stack[n++] = 0;
+    while (n > 0)
+    {
+        int32_t i = stack[--n];
+        const tdBvhNode *node = &s->skin->bvh.nodes[i];
+        if (td_square_to_box(p, &s->at->boxes[i]) > reach * reach)
+            continue;
+        if (node->right != 0)
+        {
+            stack[n++] = node->right;
+            stack[n++] = i + 1;
+            continue;
+        }
+        for (int32_t tri = node->tri; tri < node->tri + node->n_tris; tri++)
+        {
+            const int32_t *t = s->skin->tris + 3 * tri;
+            tdBest best = {.tri = tri};
+            double c[3], normal[3];
+            s->narrow->piece->looked_at++;
+            best.region = td_nearest_on_triangle(p, x + 3 * t[0], x + 3 * t[1], x + 3 * t[2], best.w);
+            td_mix3(x + 3 * t[0], x + 3 * t[1], x + 3 * t[2], best.w, c);
+            best.square = td_square_between(p, c);
+            uint32_t name = part_of(s->skin, tri, best.region);
+            if (best.square > reach * reach || name == known || !is_least(s, p, &best))
+                continue;
+            td_skin_normal(s->skin, x, tri, normal);
+            if (corner_faces(s, corner, normal))
+                meet_corner(s, corner, p, &best, name);
+        }
+    }
+}
+
+// Whether two triangles at an edge are the walls of a groove; n: their normals.
+static bool is_groove(const tdSkinConvex *s, int32_t tri, int side, int32_t across, double n[2][3])
+{
+    const double *x = s->at->x;
+    const int32_t *t = s->skin->tris + 3 * tri, *u = s->skin->tris + 3 * across;
+    const double *on = x + 3 * t[side];
+    double rise = 0,
+           turn[3]; // of the corner of `across` that is not on the edge; the other two are at 0 but for rounding
+    td_skin_normal(s->skin, x, tri, n[0]);
+    td_skin_normal(s->skin, x, across, n[1]);
+    td_cross3(n[0], n[1], turn);
+    for (int k = 0; k < 3; k++)
+    {
+        double way[3];
+        td_subtract3(x + 3 * u[k], on, way);
+        double up = td_dot3(n[0], way);
+        rise = fabs(up) > fabs(rise) ? up : rise;
+    }
+    return td_dot3(turn, turn) > GROOVE * GROOVE && rise > 0;
+}
+
+static bool are_neighbours(const tdSkin *skin, int32_t tri, int32_t other)
+{
+    for (int side = 0; side < 3; side++)
+    {
+        const int32_t *edge = skin->edges + 4 * skin->tri_edges[3 * tri + side];
+        if (edge[2] == other || edge[3] == other)
+            return true;
+    }
+    return false;
+}
+
+// The walls of grooves at the sides of the triangle `of`, but for those at the sides of `known` (or -1) and itself.
+static void groove_walls(tdSkinConvex *s, int corner, const double p[3], int32_t of, int32_t known, tdBest *nearest)
+{
+    const double *x = s->at->x;
+    for (int side = 0; side < 3; side++)
+    {
+        const int32_t *edge = s->skin->edges + 4 * s->skin->tri_edges[3 * of + side];
+        tdBest best = {.tri = edge[2] == of ? edge[3] : edge[2], .plane = true};
+        double n[2][3], c[3];
+        if (best.tri < 0 || (known >= 0 && (best.tri == known || are_neighbours(s->skin, known, best.tri))) ||
+            !is_groove(s, of, side, best.tri, n) || !corner_faces(s, corner, n[1]))
+            continue;
+        const int32_t *t = s->skin->tris + 3 * best.tri;
+        best.region = td_nearest_on_triangle(p, x + 3 * t[0], x + 3 * t[1], x + 3 * t[2], best.w);
+        td_mix3(x + 3 * t[0], x + 3 * t[1], x + 3 * t[2], best.w, c);
+        if (td_square_between(p, c) > s->allowed * s->allowed)
+            continue;
+        nearest->plane = nearest->plane || (of == nearest->tri && nearest->region == TD_REGION_SIDE + side);
+        meet_corner(s, corner, p, &best, 1 + (uint32_t)best.tri);
+    }
+}
+
+// A sharp corner at the bottom of a groove touches both walls: what is nearer changes from step to step. To both it is
+// as far as to their planes, in front of which it stays. nearest: becomes a plane where it is such an edge itself.
+// Over an edge both of its triangles are nearest, and rounding says which of them was found: both count.
+static void groove_corner(tdSkinConvex *s, int corner, const double p[3], tdBest *nearest)
+{
+    if (nearest->region < TD_REGION_SIDE)
+        return;
+    groove_walls(s, corner, p, nearest->tri, -1, nearest);
+    if (nearest->region == TD_REGION_FACE)
+        return;
+    const double *x = s->at->x;
+    const int32_t *edge = s->skin->edges + 4 * s->skin->tri_edges[3 * nearest->tri + nearest->region - TD_REGION_SIDE];
+    int32_t twin = edge[2] == nearest->tri ? edge[3] : edge[2];
+    if (twin < 0)
+        return;
+    const int32_t *t = s->skin->tris + 3 * twin;
+    double n[3], w[3];
+    int region = td_nearest_on_triangle(p, x + 3 * t[0], x + 3 * t[1], x + 3 * t[2], w);
+    td_skin_normal(s->skin, x, twin, n);
+    if (part_of(s->skin, twin, region) == part_of(s->skin, nearest->tri, nearest->region) && corner_faces(s, corner, n))
+        groove_walls(s, corner, p, twin, nearest->tri, nearest);
+}
+
 static void corner_on_surface(tdSkinConvex *s, int corner)
 {
     const tdFeatures *f = &s->convex->features;
@@ -163,21 +342,10 @@ static void corner_on_surface(tdSkinConvex *s, int corner)
     }
     if (best.tri < 0)
         return;
-    const int32_t *t = s->skin->tris + 3 * best.tri;
-    const double *x = s->at->x;
-    tdMeet meet = {.kind = TD_CONTACT_VERTEX_B};
-    td_mix3(x + 3 * t[0], x + 3 * t[1], x + 3 * t[2], best.w, meet.p[0]);
-    if (!td_skin_side(s->skin, x, best.tri, best.region, p, meet.p[0], meet.n, &meet.phi))
-        return;
-    if (meet.phi < -s->narrow->world->margin && td_skin_outside(s->skin, x, s->at->boxes, p, -meet.phi))
-        return;
-    meet.phi -= radius;
-    td_along3(p, -radius, meet.n, meet.p[1]);
-    td_side_of_triangle(s->narrow, s->skin_id, best.tri, best.w, &meet.s[0]);
-    meet.s[1].collider = s->convex_id;
-    meet.s[1].feature = corner;
-    meet.name[1] = (uint32_t)corner;
-    td_meet_add(s->narrow, &meet);
+    if (radius == 0)
+        groove_corner(s, corner, p, &best);
+    if (meet_corner(s, corner, p, &best, 0) && radius > 0)
+        round_corner(s, corner, p, &best);
 }
 
 // ---------------------------------------------------------------- edges of the shape
@@ -210,12 +378,14 @@ static void segment_of(const tdSkinConvex *s, int number, tdSegment *out)
     }
 }
 
-// An end of a flat edge that is nearly as deep as the crossing makes it superfluous.
-static bool end_as_deep(const tdSkinConvex *s, const int32_t *edge, double phi)
+// A flat edge need not cross where an end of it is nearly as deep. Returns how far the crossing is put back for that:
+// it fades as the end comes down, for if it came and went at once, force would go to and fro between the two.
+// Infinite: the end is as deep.
+static double put_back(const tdSkinConvex *s, const int32_t *edge, double phi)
 {
     const double *a = s->at->x + 3 * edge[0], *b = s->at->x + 3 * edge[1];
-    double n[3], near = phi + 0.1 * sqrt(td_square_between(a, b));
-    return distance_at(s, a, NULL, n) <= near || distance_at(s, b, NULL, n) <= near;
+    double n[3], end = fmin(distance_at(s, a, NULL, n), distance_at(s, b, NULL, n));
+    return end <= phi ? INFINITY : fmax(0, phi + NEARLY * sqrt(td_square_between(a, b)) - end);
 }
 
 static void cross_edges(tdSkinConvex *s, const tdSegment *seg, int32_t number)
@@ -244,8 +414,8 @@ static void cross_edges(tdSkinConvex *s, const tdSegment *seg, int32_t number)
         meet.p[0][k] = (1 - t) * a[k] + t * b[k];
         meet.p[1][k] = (1 - u) * seg->a[k] + u * seg->b[k];
     }
-    double radius = s->convex->features.edge_radius, back[3] = {-meet.n[0], -meet.n[1], -meet.n[2]};
-    if (!(seg->round || td_within_arc(seg->left, seg->right, seg->along, back)) ||
+    double radius = s->convex->features.edge_radius, in[3] = {-meet.n[0], -meet.n[1], -meet.n[2]};
+    if (!(seg->round || td_within_arc(seg->left, seg->right, seg->along, in)) ||
         !td_within_arc(left, right, along, meet.n))
         return;
     td_subtract3(meet.p[1], meet.p[0], d);
@@ -255,9 +425,11 @@ static void cross_edges(tdSkinConvex *s, const tdSegment *seg, int32_t number)
     // Edges that cross deep down meet only if the way out between them is about the shortest one.
     if (meet.phi < 0 && distance_at(s, meet.p[0], NULL, far) > SHORTEST * meet.phi + 1e-3 * s->narrow->world->margin)
         return;
-    if (s->skin->bend[number] != TD_EDGE_SHARP && end_as_deep(s, edge, meet.phi))
+    double back = s->skin->bend[number] == TD_EDGE_SHARP ? 0 : put_back(s, edge, meet.phi);
+    if (back > s->allowed - meet.phi)
         return;
-    td_along3(meet.p[1], -radius, meet.n, meet.p[1]);
+    meet.phi += back;
+    td_along3(meet.p[1], back - radius, meet.n, meet.p[1]);
     td_side_of_edge(s->narrow, s->skin_id, number, t, &meet.s[0]);
     meet.s[1].collider = s->convex_id;
     meet.s[1].feature = seg->number;

@@ -99,7 +99,7 @@ static tdStatus make_skin(tdCollideWorld *world, const tdColliderDef *def, const
     const tdSkin *skin = collider->skin;
     if (skin->closed && !def->inward && volume_of(skin) < 0)
         return td_fail_at(error, TD_ERROR_INPUT, NULL, 0, collider->name,
-                          "the surface is inside out: it encloses %g m^3; turn all of its triangles round",
+                          "the surface is inside out: it encloses %g m^3; reverse all of its triangles",
                           volume_of(skin));
     tdBox *boxes = malloc((size_t)skin->bvh.n_nodes * sizeof *boxes);
     if (boxes == NULL)

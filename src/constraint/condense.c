@@ -94,14 +94,17 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
             return td_fail_memory(error, "the condensed problem");
     state->ahead.wanted = TD_TAKE(arena, bool, model->n_bodies);
     state->ahead.done = TD_TAKE(arena, bool, model->n_bodies);
+    state->ahead.rough = TD_TAKE(arena, bool, model->n_bodies);
+    state->ahead.redo = TD_TAKE(arena, bool, model->n_bodies);
     cd->unknown = TD_TAKE(arena, int, n);
     cd->active = TD_TAKE(arena, signed char, n);
     cd->unknown_active = TD_TAKE(arena, signed char, n);
     cd->level = TD_TAKE(arena, int, n_e + 1);
     cd->inverse_active = TD_TAKE(arena, signed char, n + n_c);
     cd->work = n_e == 0 ? NULL : td_inverse_work(arena, n, n_e, n_c);
-    if (state->ahead.wanted == NULL || state->ahead.done == NULL || cd->level == NULL || cd->unknown == NULL ||
-        cd->active == NULL || cd->unknown_active == NULL || cd->inverse_active == NULL || (n_e > 0 && cd->work == NULL))
+    if (state->ahead.wanted == NULL || state->ahead.done == NULL || state->ahead.rough == NULL ||
+        state->ahead.redo == NULL || cd->level == NULL || cd->unknown == NULL || cd->active == NULL ||
+        cd->unknown_active == NULL || cd->inverse_active == NULL || (n_e > 0 && cd->work == NULL))
         return td_fail_memory(error, "the condensed problem");
     state->constraint->condensed = cd;
     return touch ? td_condense_touch_create(model, state, cd, effectors, error) : TD_OK;
@@ -190,6 +193,18 @@ static bool touches(const tdActuator *actuator, int body)
     return actuator->held && actuator->given->body == body;
 }
 
+// Loads of held coordinates, which are of A.
+static void complete_loads(const tdModel *model, tdState *state, int body)
+{
+    struct tdCondensed *cd = state->constraint->condensed;
+    for (int k = 0; k < cd->n; k++)
+    {
+        const tdActuator *actuator = &model->actuators[cd->unknown[k]];
+        if (actuator->held && actuator->given->body == body)
+            held_load(model, state, actuator, psi_of(model, cd, cd->unknown[k]), cd->B + k * model->coords);
+    }
+}
+
 void td_condense_ahead(const tdModel *model, tdState *state)
 {
     struct tdCondensed *cd = state->constraint->condensed;
@@ -198,18 +213,21 @@ void td_condense_ahead(const tdModel *model, tdState *state)
     if (cd == NULL || state->columns == 0 || state->joined || state->friction != NULL)
         return; // of the last two, bodies or rows may still change
     list_unknowns(model, state, cd);
-    for (int k = 0; k < cd->n; k++)
-        if (model->actuators[cd->unknown[k]].held) // whose load is of A
-            return;
     for (int i = 0; i < model->n_bodies; i++)
     {
         ahead->wanted[i] = true;
-        ahead->done[i] = false;
+        ahead->done[i] = ahead->rough[i] = false;
         for (int k = 0; k < cd->n; k++)
             ahead->wanted[i] = ahead->wanted[i] && touches(&model->actuators[cd->unknown[k]], i);
     }
+    // What costs least energy depends on columns to more digits than that targets are reached.
+    ahead->exactly = state->constraint->inverse;
+    ahead->complete = NULL;
     for (int k = 0; k < cd->n; k++)
-        effort_load(model, state, &model->actuators[cd->unknown[k]], cd->B + k * model->coords);
+        if (model->actuators[cd->unknown[k]].held)
+            ahead->complete = complete_loads;
+        else
+            effort_load(model, state, &model->actuators[cd->unknown[k]], cd->B + k * model->coords);
     ahead->n = cd->n;
     ahead->b = cd->B;
     ahead->x = cd->X;
@@ -220,14 +238,11 @@ static tdStatus make_columns(const tdModel *model, tdState *state, struct tdCond
 {
     bool known = state->ahead.n > 0;
     for (int k = 0; k < cd->n && !known; k++)
-    {
-        const tdActuator *actuator = &model->actuators[cd->unknown[k]];
-        double *b = cd->B + k * model->coords;
-        if (actuator->held)
-            held_load(model, state, actuator, psi_of(model, cd, cd->unknown[k]), b);
-        else
-            effort_load(model, state, actuator, b);
-    }
+        if (!model->actuators[cd->unknown[k]].held)
+            effort_load(model, state, &model->actuators[cd->unknown[k]], cd->B + k * model->coords);
+    for (int i = 0; i < model->n_bodies; i++)
+        if (!known || !state->ahead.done[i])
+            complete_loads(model, state, i);
     for (int i = 0; i < model->n_bodies; i++)
     {
         const tdBody *body = &model->bodies[i];
@@ -339,121 +354,6 @@ static void make_matrix(const tdModel *model, tdState *state, struct tdCondensed
     }
 }
 
-// ---------------------------------------------------------------- driven actuators
-
-// A cavity with a given amount of gas: (p + ambient) V = ambient (V_rest + gas). Linearized in V, that is a row with
-// a compliance: V + R p = target.
-void td_condense_gas(const tdModel *model, const tdConstraintState *cs, int a, double *compliance, double *target)
-{
-    const tdActuator *actuator = &model->actuators[a];
-    double ambient = actuator->given->ambient;
-    double rest = actuator->rest_value, amount = ambient * fmax(rest + cs->given[a], 1e-9 * rest);
-    double volume = fmax(rest + cs->travel[a], 1e-9 * rest), pressure = amount / volume - ambient;
-    *compliance = volume * volume / amount;
-    *target = cs->travel[a] + *compliance * pressure;
-}
-
-// A little of the diagonal keeps actuators apart that do the same; it resists changes of effort only, so that nothing
-// is left of it when they have settled.
-#define SAME_TWICE TD_SAP_NEAR_RIGID(TD_SAP_BETA_BOX) // as rows of the convex problem
-
-void td_condense_law(const tdModel *model, const tdState *state, struct tdCondensed *cd, int k)
-{
-    const tdConstraintState *cs = state->constraint;
-    int a = cd->unknown[k];
-    const double *effort = cs->effort_limit + 2 * a, *travel = cs->travel_limit + 2 * a;
-    double *diagonal = &cd->M[k * cd->n + k], target = cs->given[a];
-    if (model->actuators[a].held)
-    {
-        cd->lo[k] = travel[0];
-        cd->hi[k] = travel[1];
-    }
-    else if (cs->role[a] == TD_ROLE_GAS)
-    {
-        double compliance = 0;
-        td_condense_gas(model, cs, a, &compliance, &target);
-        *diagonal += compliance;
-        cd->second[k] += compliance * cd->now[k];
-        cd->lo[k] = effort[0];
-        cd->hi[k] = effort[1];
-    }
-    else if (cs->role[a] == TD_ROLE_DISPLACEMENT)
-    {
-        cd->lo[k] = effort[0];
-        cd->hi[k] = effort[1];
-    }
-    else
-    {
-        // Given effort: as given between the stops, less than that at one.
-        double there = cd->second[k] + *diagonal * (cs->given[a] - cd->now[k]);
-        bool upper = there > travel[1], lower = there < travel[0];
-        target = upper ? travel[1] : lower ? travel[0] : there;
-        cd->lo[k] = upper ? effort[0] : cs->given[a];
-        cd->hi[k] = lower ? effort[1] : cs->given[a];
-    }
-    *diagonal += SAME_TWICE * *diagonal;
-    cd->b[k] = cd->second[k] - target;
-}
-
-// Whether unknowns between their limits do not do what is asked, because they do the same and are asked for different
-// things: only the little that keeps them apart, with efforts beyond all measure, makes the equations hold. Of what
-// is asked, relative to sizes, a hundredth counts; less than rounding leaves does not.
-static bool contradicts(const tdModel *model, const struct tdCondensed *cd, double asked)
-{
-    if (asked < 1e-9)
-        return false;
-    for (int k = 0; k < cd->n; k++)
-    {
-        const tdActuator *actuator = &model->actuators[cd->unknown[k]];
-        double apart = SAME_TWICE / (1 + SAME_TWICE) * cd->M[k * cd->n + k] * (cd->next[k] - cd->now[k]);
-        if (!actuator->held && cd->lo[k] < cd->next[k] && cd->next[k] < cd->hi[k] &&
-            fabs(apart) > 0.01 * asked * actuator->size)
-            return true;
-    }
-    return false;
-}
-
-// How much is asked for, relative to sizes.
-static double asked_for(const tdModel *model, const struct tdCondensed *cd)
-{
-    double asked = 0;
-    for (int k = 0; k < cd->n; k++)
-        if (!model->actuators[cd->unknown[k]].held)
-            asked = fmax(asked, fabs(cd->b[k]) / model->actuators[cd->unknown[k]].size);
-    return asked;
-}
-
-static void add_driven(const tdModel *model, tdState *state, struct tdCondensed *cd)
-{
-    tdScalarRows *rows = &state->problem->scalar;
-    for (int k = 0; k < cd->n; k++)
-    {
-        td_condense_law(model, state, cd, k);
-        cd->unknown_active[k] = cd->active[cd->unknown[k]];
-    }
-    cd->asked = asked_for(model, cd);
-    for (int k = 0; k < cd->n; k++)
-        for (int j = 0; j < cd->n; j++)
-            cd->b[k] -= cd->M[k * cd->n + j] * cd->now[j];
-    rows->driven = (tdDrivenProblem){cd->n, cd->M, cd->b, cd->lo, cd->hi};
-    rows->y = cd->next;
-    rows->active = cd->unknown_active;
-    rows->scratch = cd->scratch;
-}
-
-static tdStatus take_driven(const tdModel *model, tdState *state, struct tdCondensed *cd)
-{
-    for (int k = 0; k < cd->n; k++)
-        cd->active[cd->unknown[k]] = cd->unknown_active[k];
-    if (state->problem->scalar.solved && !contradicts(model, cd, cd->asked))
-        return TD_OK;
-    return td_fail(
-        &state->report.error, TD_ERROR_NUMERIC,
-        "the driven actuators ask for what cannot be at t = %g s (step %lld): their displacements contradict "
-        "each other or the limits of their efforts; drive one of them by effort, or widen its effort_range",
-        state->time + model->scheme.h, (long long)state->steps + 1);
-}
-
 // ---------------------------------------------------------------- together
 
 // dv += X (y - now); m with the new efforts; what the second quantities should become.
@@ -546,6 +446,9 @@ tdStatus td_condense_rows(const tdModel *model, tdState *state, bool first, bool
         cd->move = 0;
         cd->passes = 0;
     }
+    cd->damping_before = cd->damping;
+    cd->move_before = cd->move;
+    cd->passes_before = cd->passes;
     list_unknowns(model, state, cd);
     if (cd->n == 0)
         return TD_OK;
@@ -566,7 +469,7 @@ tdStatus td_condense_rows(const tdModel *model, tdState *state, bool first, bool
     else if (state->constraint->inverse)
         td_condense_inverse(model, state, cd, way);
     else
-        add_driven(model, state, cd);
+        td_condense_driven(model, state, cd);
     td_scratch_give(state, way);
     return TD_OK;
 }
@@ -579,9 +482,20 @@ tdStatus td_condense_take(const tdModel *model, tdState *state)
     if (state->constraint->inverse)
         td_condense_inverse_take(state, cd);
     else
-        TD_TRY(take_driven(model, state, cd));
+        TD_TRY(td_condense_driven_take(model, state, cd));
     apply(model, state, cd);
     return TD_OK;
+}
+
+void td_condense_back(const tdModel *model, tdState *state)
+{
+    struct tdCondensed *cd = state->constraint->condensed;
+    for (int k = 0; k < cd->n; k++)
+        if (!model->actuators[cd->unknown[k]].held)
+            state->constraint->effort[cd->unknown[k]] = cd->now[k];
+    cd->damping = cd->damping_before;
+    cd->move = cd->move_before;
+    cd->passes = cd->passes_before;
 }
 
 bool td_condense_place(const tdModel *model, tdState *state, double length)

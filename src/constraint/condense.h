@@ -25,6 +25,7 @@ struct tdCondensed
     double *predicted;  ///< the same for y = next
     double *M, *b, *lo, *hi, *scratch;
     double asked;                         ///< of the driven problem: how much, relative to sizes
+    int stop_rounds;                      ///< of the driven problem: in which stops were found that it comes to
     signed char *active, *unknown_active; ///< of the driven problem, a warm start: by actuator, by unknown
     // inverse problem
     double *E, *e0, *W, *C, *cl, *cu, *xl, *xu;
@@ -54,12 +55,13 @@ struct tdCondensed
     int n_read, *read;       ///< these rows: those of effectors, then of cables with friction
     double reach;            ///< of the region of trust
     int n_kept;              ///< rows that keep contacts as they are
+    int n_chosen;            ///< rows before them, of the last choice
     double *kept, *kept_low; ///< TD_MOST_KEPT x n, and their lower bounds
     int n_forces;            ///< rows that limit forces of contact
     double *force_row, *force_low, *force_high;
     // Targets out of reach: how much a change of y is resisted, and how the passes go.
-    double damping, move;
-    int passes;
+    double damping, move, damping_before, move_before;
+    int passes, passes_before;
 };
 
 /// Takes what td_condense needs; state->constraint->condensed stays NULL when nothing can be unknown.
@@ -76,6 +78,9 @@ void td_condense_ahead(const tdModel *model, tdState *state);
 tdStatus td_condense_rows(const tdModel *model, tdState *state, bool first, bool fresh);
 /// reads the solution      writes efforts, dv, predictions; m with the new efforts
 tdStatus td_condense_take(const tdModel *model, tdState *state);
+/// The problem is to be solved once more in the same pass: takes back efforts, and what the solution made of the
+/// damping.
+void td_condense_back(const tdModel *model, tdState *state);
 /// Size of what the way of held coordinates whose u is unknown does to the balance of the others: as a right-hand side,
 /// by which a line search judges what is left. Uses work and scratch.
 double td_condense_push(const tdModel *model, tdState *state);
@@ -92,6 +97,9 @@ void td_condense_gas(const tdModel *model, const tdConstraintState *cs, int actu
                      double *target);
 /// By how much v changes with u of held coordinates, in a step: 1/h; in statics v is the way, 1.
 double td_condense_per_step(const tdModel *model);
+/// condense_driven.c: the problem of driven actuators, and after its solution: whether it has one.
+void td_condense_driven(const tdModel *model, tdState *state, struct tdCondensed *cd);
+tdStatus td_condense_driven_take(const tdModel *model, tdState *state, struct tdCondensed *cd);
 /// Within this stage. The law of unknown k: adds to M and `second`, sets lo <= y <= hi and b = second - what is asked
 /// for.
 void td_condense_law(const tdModel *model, const tdState *state, struct tdCondensed *cd, int k);
@@ -99,8 +107,9 @@ void td_condense_law(const tdModel *model, const tdState *state, struct tdConden
 /// solution.
 void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way);
 void td_condense_inverse_take(tdState *state, struct tdCondensed *cd);
-/// Solves the quadratic program at the base: with every turn of motors, and damped where targets are out of reach.
-void td_condense_choose(tdState *state, struct tdCondensed *cd);
+/// Solves the quadratic program at the base: with every turn of motors, and damped where targets are out of reach. It
+/// begins with the working set of the last choice, of whose rows `kept` the first `same` are still there.
+void td_condense_choose(tdState *state, struct tdCondensed *cd, int same);
 /// The parts of condense_inverse.c that condense_touch.c needs.
 int td_condense_effectors(const tdModel *model, tdState *state, struct tdCondensed *cd, const double *way);
 void td_condense_energy(const tdModel *model, struct tdCondensed *cd);

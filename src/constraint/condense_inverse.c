@@ -482,16 +482,19 @@ void td_condense_inverse(const tdModel *model, tdState *state, struct tdCondense
     first_try(model, state, cd);
 }
 
-void td_condense_choose(tdState *state, struct tdCondensed *cd)
+void td_condense_choose(tdState *state, struct tdCondensed *cd, int same)
 {
     tdProblem *problem = state->problem;
     tdScalarRows *scalar = &problem->scalar;
     const tdSolveResult none = {0};
-    cd->warm = false;
     cd->inverse.n_e = cd->n_e + cd->n_blocked;
     cd->turns = cd->best = 0;
     cd->best_residual = cd->best_energy = INFINITY;
     set_turns(cd, 0);
+    int limits = cd->inverse.n_c - cd->n_kept, since = limits == cd->n_chosen ? limits + same : 0;
+    memset(cd->inverse_active + cd->n + since, 0, (size_t)(cd->inverse.n_c - since) * sizeof *cd->inverse_active);
+    cd->n_chosen = limits;
+    cd->warm = true;
     first_try(cd->context.model, state, cd);
     do
         td_inverse_solve(&cd->inverse, scalar->work, scalar->warm, &scalar->result);

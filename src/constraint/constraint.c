@@ -17,7 +17,11 @@ tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *err
     if (cs == NULL)
         return td_fail_memory(error, "the state of constraints");
     int n = model->n_actuators, e = 3 * model->n_effectors;
-    int64_t entries = model->row_start == NULL ? 0 : model->row_start[model->n_rows];
+    int64_t entries = model->row_start == NULL ? 0 : model->row_start[model->n_rows], longest = 0;
+    for (int r = 0; entries > 0 && r < model->n_rows; r++)
+        longest = longest > model->row_start[r + 1] - model->row_start[r]
+                      ? longest
+                      : model->row_start[r + 1] - model->row_start[r];
     struct
     {
         double **array;
@@ -41,6 +45,7 @@ tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *err
         {&cs->x, 3 * (int64_t)model->most_points},
         {&cs->gradient, 9 * (int64_t)model->most_points},
         {&cs->share, model->most_points},
+        {&cs->row, longest},
         {&cs->J, entries},
         {&cs->F, entries},
         {&cs->travel, n},
@@ -241,9 +246,8 @@ void td_constraint_points(const tdModel *model, const tdState *state, const tdMe
     }
 }
 
-// Carries forces at points over to the coordinates, which are q: one row.
-static void carry(const tdModel *model, const tdState *state, const tdMeasure *measure, const double *q,
-                  const double *f, double *row)
+void td_constraint_carry(const tdModel *model, const tdState *state, const tdMeasure *measure, const double *q,
+                         const double *f, double *row)
 {
     for (int s = 0; s < measure->n_sets; s++)
     {
@@ -313,54 +317,8 @@ static void measure_at(const tdModel *model, tdState *state, const tdMeasure *me
     td_constraint_points(model, state, measure, q, cs->x);
     td_measure(measure, cs->x, near, value, row < 0 ? NULL : cs->gradient);
     for (int r = 0; r < measure->rows && row >= 0; r++)
-        carry(model, state, measure, q, cs->gradient + 3 * (int64_t)measure->n * r, cs->J + model->row_start[row + r]);
-}
-
-typedef struct stiffening
-{
-    const tdModel *model;
-    tdState *state;
-    const tdMeasure *measure;
-    double factor;
-    bool definite;
-} stiffening;
-
-static const tdPointSet *set_of(const tdMeasure *measure, int32_t *point)
-{
-    const tdPointSet *set = measure->sets;
-    while (*point >= set->n)
-        *point -= (set++)->n;
-    return set;
-}
-
-// Between two bodies there is no block of A to add to: the couplings inside each body have to do.
-static void stiffen(void *context, int32_t i, int32_t j, const double H[9])
-{
-    const stiffening *w = context;
-    const tdPointSet *a = set_of(w->measure, &i), *b = set_of(w->measure, &j);
-    if (a != b || a->body < 0)
-        return;
-    double scaled[9];
-    for (int k = 0; k < 9; k++)
-        scaled[k] = w->factor * H[k];
-    const tdBody *body = &w->model->bodies[a->body];
-    body->ops->stiffen(w->model, body, w->state, a, i, j, scaled, w->definite);
-}
-
-// Bodies that turn: the gradient, in cs->gradient, times a factor is that of a potential.
-static void bend(const tdModel *model, tdState *state, const tdMeasure *measure, double factor)
-{
-    double *f = state->constraint->gradient;
-    for (int s = 0; s < measure->n_sets; f += 3 * (int64_t)measure->sets[s].n, s++)
-    {
-        const tdPointSet *set = &measure->sets[s];
-        const tdBody *body = set->body < 0 ? NULL : &model->bodies[set->body];
-        if (body == NULL || body->ops->bend == NULL)
-            continue;
-        for (int64_t k = 0; k < 3 * (int64_t)set->n; k++)
-            f[k] *= factor;
-        body->ops->bend(body, state, set, state->q_c + body->first, f);
-    }
+        td_constraint_carry(model, state, measure, q, cs->gradient + 3 * (int64_t)measure->n * r,
+                            cs->J + model->row_start[row + r]);
 }
 
 // Sense of sliding after a change of length: it turns round over the slip distance.
@@ -393,7 +351,8 @@ void td_constraint_slide_force(const tdModel *model, tdState *state, int a, doub
     const tdActuator *actuator = &model->actuators[a];
     const tdMeasure *measure = &actuator->measure;
     tdConstraintState *cs = state->constraint;
-    td_constraint_points(model, state, measure, state->q_c, cs->x);
+    const double *q = td_measure_place(state, measure);
+    td_constraint_points(model, state, measure, q, cs->x);
     td_cable_shares(measure, cs->x, actuator->given->friction, cs->share);
     for (int32_t k = 0; k + 1 < measure->n; k++)
         cs->share[k] = log(cs->share[k]) * pow(cs->share[k], cs->slide[a]);
@@ -401,10 +360,10 @@ void td_constraint_slide_force(const tdModel *model, tdState *state, int a, doub
     double factor = model->scheme.s * cs->effort[a] * actuator->sign;
     for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
         cs->gradient[k] *= factor;
-    double *row = cs->F + model->row_start[actuator->row]; // read no more in this linearization
-    carry(model, state, measure, state->q_c, cs->gradient, row);
-    for (int64_t k = model->row_start[actuator->row]; k < model->row_start[actuator->row + 1]; k++)
-        b[model->row_coord[k]] += cs->F[k];
+    td_constraint_carry(model, state, measure, q, cs->gradient, cs->row);
+    int64_t start = model->row_start[actuator->row];
+    for (int64_t k = start; k < model->row_start[actuator->row + 1]; k++)
+        b[model->row_coord[k]] += cs->row[k - start];
 }
 
 double td_constraint_lag(const tdModel *model, const tdState *state)
@@ -416,6 +375,15 @@ double td_constraint_lag(const tdModel *model, const tdState *state)
     return lag;
 }
 
+// From where a row between bodies was taken to q_c.
+static double row_back(const tdModel *model, const tdState *state, int row)
+{
+    double sum = 0;
+    for (int64_t k = model->row_start[row]; k < model->row_start[row + 1]; k++)
+        sum += state->constraint->J[k] * (state->q_c[model->row_coord[k]] - state->q_r[model->row_coord[k]]);
+    return sum;
+}
+
 static void constrain_actuator(const tdModel *model, tdState *state, int a, bool tangent)
 {
     const tdActuator *actuator = &model->actuators[a];
@@ -423,7 +391,10 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
     tdConstraintState *cs = state->constraint;
     double value = 0, *J = cs->J + model->row_start[actuator->row], *F = cs->F + model->row_start[actuator->row];
     int64_t entries = model->row_start[actuator->row + 1] - model->row_start[actuator->row];
-    measure_at(model, state, measure, state->q_c, NULL, &value, actuator->row);
+    const double *q = td_measure_place(state, measure);
+    measure_at(model, state, measure, q, NULL, &value, actuator->row);
+    if (q != state->q_c) // the row goes on from there
+        value += row_back(model, state, actuator->row);
     cs->travel[a] = actuator->sign * (value - actuator->rest_value);
     for (int64_t k = 0; k < entries; k++)
         J[k] *= actuator->sign;
@@ -436,7 +407,7 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
         td_cable_gradient(measure, cs->x, cs->share, cs->gradient);
         for (int64_t k = 0; k < 3 * (int64_t)measure->n; k++)
             cs->gradient[k] *= actuator->sign;
-        carry(model, state, measure, state->q_c, cs->gradient, F);
+        td_constraint_carry(model, state, measure, q, cs->gradient, F);
         share = cs->share;
     }
     else
@@ -448,15 +419,10 @@ static void constrain_actuator(const tdModel *model, tdState *state, int a, bool
         return;
     const tdBody *body = volume_body(model, measure);
     if (body == NULL)
-        bend(model, state, measure, share == NULL ? -cs->effort[a] * actuator->sign : -cs->effort[a]);
-    if (measure->kind == TD_MEASURE_ALONG)
-        return;
-    // A taut cable stiffens (its length is a convex function), a pressure may do either.
-    stiffening w = {model, state, measure, -cs->effort[a] * actuator->sign, measure->kind == TD_MEASURE_LENGTH};
-    if (body != NULL)
-        body->ops->volume_stiffen(body, state, measure->sets, state->q_c + body->first, w.factor);
+        td_constraint_stiffen(model, state, a, share);
     else
-        td_measure_stiffness(measure, cs->x, share, stiffen, &w);
+        body->ops->volume_stiffen(body, state, measure->sets, state->q_c + body->first,
+                                  -cs->effort[a] * actuator->sign);
 }
 
 static void constrain_effector(const tdModel *model, tdState *state, int e)
@@ -465,7 +431,10 @@ static void constrain_effector(const tdModel *model, tdState *state, int e)
     const tdMeasure *measure = &effector->measure;
     tdConstraintState *cs = state->constraint;
     double value[3] = {0};
-    measure_at(model, state, measure, state->q_c, cs->value_start + 3 * e, value, effector->row);
+    const double *q = td_measure_place(state, measure);
+    measure_at(model, state, measure, q, cs->value_start + 3 * e, value, effector->row);
+    if (q != state->q_c) // of a cable: a length
+        value[0] += row_back(model, state, effector->row);
     td_measure_error(measure->kind, value, cs->target + 3 * e, cs->error + 3 * e);
     // A linearization knows nothing of places farther away than the body is large.
     double *error = cs->error + 3 * e,

@@ -43,6 +43,7 @@ typedef struct tdConstraintState
 
     // constrain
     double *x, *gradient, *share; ///< points of one measure, for the moment only
+    double *row;                  ///< of one, for the moment only
     double *J, *F;                ///< values of the rows: of displacements and of forces
     double *travel;               ///< by actuator: displacement at the iterate, without the stretch of a cable
     double *error;                ///< 3 by effector: how far from its target
@@ -61,6 +62,12 @@ void td_constraint_latch(const tdModel *model, tdState *state, double share);
 void td_constrain(const tdModel *model, tdState *state, bool tangent);
 /// m -= s J' change, for a change of the effort of one actuator.
 void td_constraint_push(const tdModel *model, tdState *state, int actuator, double change);
+/// stiffen.c: adds the stiffness of an actuator, whose points are in x and whose gradient is in gradient, to A of
+/// bodies; share: of a cable with friction.
+void td_constraint_stiffen(const tdModel *model, tdState *state, int actuator, const double *share);
+/// First pass of a step of one linearization, after td_constrain: what the motion that is expected of other bodies does
+/// to cables between bodies.      reads q_c, v, v_new, efforts      writes m
+void td_constraint_lead(const tdModel *model, tdState *state);
 /// b += s effort dF/dslide of a cable with friction, at q_c.
 void td_constraint_slide_force(const tdModel *model, tdState *state, int actuator, double *b);
 /// How far the sliding at the iterate is from the one that friction was taken for, 0 to 2.
@@ -76,6 +83,11 @@ void td_constraint_measure(const tdModel *model, tdState *state);
 /// Positions x[3 n] of the points of a measure for the coordinates q of all bodies.
 void td_constraint_points(const tdModel *model, const tdState *state, const tdMeasure *measure, const double *q,
                           double *x);
+/// Carries forces f[3 n] at these points over to the coordinates, which are q: one row.
+void td_constraint_carry(const tdModel *model, const tdState *state, const tdMeasure *measure, const double *q,
+                         const double *f, double *row);
+/// Where the rows of a measure are taken: those between bodies at q_r.
+const double *td_measure_place(const tdState *state, const tdMeasure *measure);
 /// Product of a row with a vector over all coordinates.
 double td_row_dot(const tdModel *model, const double *values, int row, const double *x);
 /// Whether the integrator is one for inverse control.

@@ -11,19 +11,22 @@
 
 typedef struct tdFriction
 {
-    int n;            ///< cables in this linearization
+    int n;            ///< what may change in this linearization: slide or effort of a cable
     int *cable;       ///< their actuators
-    double *b, *Y;    ///< by cable, over all coordinates: of a unit of slide, or of effort
+    bool *slides;     ///< which of the two
+    double *b, *Y;    ///< of a unit of it, over all coordinates
     double *dv, *m;   ///< the free motion
     double *effort;   ///< by actuator: before the problem
-    double *followed; ///< by actuator: as the free motion has it
+    double *followed; ///< by actuator: effort as the free motion has it
+    double *slid;     ///< by actuator: effort with which its slide has it
+    double *first;    ///< by actuator: slide before the problem
 } tdFriction;
 
 tdStatus td_friction_create(const tdModel *model, tdState *state, tdError *error)
 {
     int64_t cables = 0;
     for (int a = 0; a < model->n_actuators; a++)
-        cables += model->actuators[a].given->friction > 0;
+        cables += 2 * (model->actuators[a].given->friction > 0);
     if (cables == 0)
         return TD_OK;
     tdArena *arena = &state->arena;
@@ -31,48 +34,56 @@ tdStatus td_friction_create(const tdModel *model, tdState *state, tdError *error
     if (friction == NULL)
         return td_fail_memory(error, "the friction of cables");
     friction->cable = TD_TAKE(arena, int, cables);
+    friction->slides = TD_TAKE(arena, bool, cables);
     friction->b = TD_TAKE(arena, double, cables * model->coords);
     friction->Y = TD_TAKE(arena, double, cables * model->coords);
     friction->dv = TD_TAKE(arena, double, model->coords);
     friction->m = TD_TAKE(arena, double, model->coords);
     friction->effort = TD_TAKE(arena, double, model->n_actuators);
     friction->followed = TD_TAKE(arena, double, model->n_actuators);
+    friction->first = TD_TAKE(arena, double, model->n_actuators);
+    friction->slid = TD_TAKE(arena, double, model->n_actuators);
     if (friction->cable == NULL || friction->b == NULL || friction->Y == NULL || friction->dv == NULL ||
-        friction->m == NULL || friction->effort == NULL || friction->followed == NULL)
+        friction->m == NULL || friction->effort == NULL || friction->followed == NULL || friction->first == NULL ||
+        friction->slid == NULL || friction->slides == NULL)
         return td_fail_memory(error, "the friction of cables");
     return TD_OK;
 }
 
-static bool is_slid(const tdState *state, int a)
+// Whether the sense in which a cable slides has to be found with the motion: where its force is given.
+static bool slides(const tdModel *model, const tdState *state, int a)
 {
-    return state->constraint->role[a] == TD_ROLE_EFFORT;
+    const tdConstraintState *cs = state->constraint;
+    return model->actuators[a].given->friction > 0 && cs->role[a] == TD_ROLE_EFFORT && cs->effort[a] > 0;
 }
 
-// Whether a cable's friction has to be found with the motion.
-static bool takes_part(const tdModel *model, const tdState *state, int a)
+// Whether its effort may change by a row beside contact, which pushes by J where the cable does by F: one that is
+// driven by displacement, or held back by a stop. Inverse control has columns of its own, by F.
+static bool pushes(const tdModel *model, const tdState *state, int a)
 {
-    if (!(model->actuators[a].given->friction > 0))
-        return false;
-    return is_slid(state, a) ? state->constraint->effort[a] > 0 : state->joined;
+    const tdConstraintState *cs = state->constraint;
+    const double *stop = cs->travel_limit + 2 * a;
+    bool stops = cs->role[a] == TD_ROLE_EFFORT && (isfinite(stop[0]) || isfinite(stop[1]));
+    return model->actuators[a].given->friction > 0 && state->joined && (stops || cs->role[a] == TD_ROLE_DISPLACEMENT);
 }
 
 bool td_friction_slides(const tdModel *model, const tdState *state)
 {
     for (int a = 0; state->friction != NULL && a < model->n_actuators; a++)
-        if (takes_part(model, state, a) && is_slid(state, a))
+        if (slides(model, state, a))
             return true;
     return false;
 }
 
 // b of a cable, what it is multiplied by being the change of its slide or of its effort; and what bodies answer. Cables
 // between bodies act on both.
-static tdStatus answer(const tdModel *model, tdState *state, int a, double *b, double *Y)
+static tdStatus answer(const tdModel *model, tdState *state, int a, bool by_slide, double *b, double *Y)
 {
     const tdConstraintState *cs = state->constraint;
     int row = model->actuators[a].row;
     memset(b, 0, (size_t)model->coords * sizeof *b);
     memset(Y, 0, (size_t)model->coords * sizeof *Y);
-    if (is_slid(state, a))
+    if (by_slide)
         td_constraint_slide_force(model, state, a, b);
     else
         for (int64_t k = model->row_start[row]; k < model->row_start[row + 1]; k++)
@@ -92,15 +103,21 @@ tdStatus td_friction_start(const tdModel *model, tdState *state)
         return TD_OK;
     friction->n = 0;
     for (int a = 0; a < model->n_actuators; a++)
-        if (takes_part(model, state, a))
-            friction->cable[friction->n++] = a;
+        for (int by_slide = 0; by_slide < 2; by_slide++)
+            if (by_slide ? slides(model, state, a) : pushes(model, state, a))
+            {
+                friction->slides[friction->n] = by_slide;
+                friction->cable[friction->n++] = a;
+            }
     for (int k = 0; k < friction->n; k++)
-        TD_TRY(
-            answer(model, state, friction->cable[k], friction->b + k * model->coords, friction->Y + k * model->coords));
+        TD_TRY(answer(model, state, friction->cable[k], friction->slides[k], friction->b + k * model->coords,
+                      friction->Y + k * model->coords));
     memcpy(friction->dv, state->dv, (size_t)model->coords * sizeof(double));
     memcpy(friction->m, state->m, (size_t)model->coords * sizeof(double));
     memcpy(friction->effort, state->constraint->effort, (size_t)model->n_actuators * sizeof(double));
     memcpy(friction->followed, state->constraint->effort, (size_t)model->n_actuators * sizeof(double));
+    memcpy(friction->slid, state->constraint->effort, (size_t)model->n_actuators * sizeof(double));
+    memcpy(friction->first, state->constraint->slide, (size_t)model->n_actuators * sizeof(double));
     return TD_OK;
 }
 
@@ -122,12 +139,12 @@ static double travel_ahead(const tdModel *model, const tdState *state, int a)
     return travel;
 }
 
-// The sense of sliding that goes with dv, where a change of it by one moves bodies by Y.
-static double slide_of(const tdModel *model, const tdState *state, int a, const double *Y)
+// The sense of sliding that goes with dv, where a change of it by one moves bodies by Y times `share`.
+static double slide_of(const tdModel *model, const tdState *state, int a, double share, const double *Y)
 {
     const tdActuator *actuator = &model->actuators[a];
     const tdConstraintState *cs = state->constraint;
-    double slope = fmin(model->scheme.c * td_row_dot(model, cs->J, actuator->row, Y), 0) / actuator->slip;
+    double slope = fmin(model->scheme.c * share * td_row_dot(model, cs->J, actuator->row, Y), 0) / actuator->slip;
     double start = cs->displacement_start[a] - actuator->compliance * cs->effort_start[a];
     double ahead = cs->slide_start[a] + (travel_ahead(model, state, a) - start) / actuator->slip;
     return fmin(fmax((ahead - slope * cs->slide[a]) / (1 - slope), -1), 1);
@@ -141,11 +158,14 @@ static double follow(const tdModel *model, tdState *state, int k)
     const double *b = friction->b + k * model->coords, *Y = friction->Y + k * model->coords;
     int a = friction->cable[k];
     double change = 0, size = 1;
-    if (is_slid(state, a))
+    if (friction->slides[k])
     {
-        double slide = cs->effort[a] > 0 ? slide_of(model, state, a, Y) : cs->slide[a];
-        change = slide - cs->slide[a];
+        // b is that of the effort before; at a stop there is less of it.
+        double share = cs->effort[a] / friction->effort[a], before = friction->slid[a] / friction->effort[a];
+        double slide = cs->effort[a] > 0 ? slide_of(model, state, a, share, Y) : cs->slide[a];
+        change = share * (slide - cs->slide[a]) + (share - before) * (cs->slide[a] - friction->first[a]);
         cs->slide[a] = slide;
+        friction->slid[a] = cs->effort[a];
         // The next cable sees it.
         for (int64_t i = 0; i < model->coords; i++)
         {

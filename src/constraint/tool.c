@@ -78,7 +78,7 @@ tdStatus td_tools_check(const tdModel *model, const tdState *state, tdError *err
         for (int k = 0; k < TD_TOOL_COMMAND + tool->n; k++)
             good = good && isfinite(kept[k]);
         if (!good)
-            return td_fail(error, TD_ERROR_INPUT, "the state of tool '%s' in the file is no pose", tool->name);
+            return td_fail(error, TD_ERROR_INPUT, "the state of tool '%s' in the file is not a pose", tool->name);
     }
     return TD_OK;
 }

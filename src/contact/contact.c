@@ -108,9 +108,13 @@ void td_contact_free(tdState *state)
     td_collide_state_free(cs->again);
     free(cs->body_rows);
     free(cs->row_body);
+    free(cs->acts);
     free(cs->gap);
     free(cs->w_own);
     free(cs->ride);
+    free(cs->hold);
+    free(cs->bears);
+    free(cs->turn);
     free(cs->impulse);
     free(cs->points);
     free(cs->sums);
@@ -158,6 +162,12 @@ static void touch_side(const tdModel *model, tdState *state, const tdContactSide
     mine->acted_on = mine->acted_on || moves;
 }
 
+void td_contact_touch(const tdModel *model, tdState *state, const tdContact *contact)
+{
+    touch_side(model, state, &contact->a, contact->phi);
+    touch_side(model, state, &contact->b, contact->phi);
+}
+
 #define DEEP 5 // margins: what overlaps by more at the start was hardly meant to
 
 static void warn_of_overlap(const tdModel *model, tdState *state)
@@ -170,12 +180,11 @@ static void warn_of_overlap(const tdModel *model, tdState *state)
     if (deepest == NULL)
         return;
     const tdContactCollider *colliders = model->contact->colliders;
-    td_log(
-        &state->settings, TD_LOG_WARNING,
-        "bodies '%s' and '%s' overlap by %.3g m at the start and will come apart, slowly where contact is near-rigid; "
-        "place them apart, or list them under contact.exclude",
-        model->bodies[colliders[deepest->a.collider].body].name,
-        model->bodies[colliders[deepest->b.collider].body].name, -deepest->phi);
+    td_log(&state->settings, TD_LOG_WARNING,
+           "bodies '%s' and '%s' overlap by %.3g m at the start and will separate, slowly where contact is near-rigid; "
+           "place them apart, or list them under contact.exclude",
+           model->bodies[colliders[deepest->a.collider].body].name,
+           model->bodies[colliders[deepest->b.collider].body].name, -deepest->phi);
 }
 
 #define LAG 0.5 // of what a point may give way by: how far it may be behind
@@ -292,20 +301,29 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
         cs->bodies[b].acted_on = false;
     }
     cs->n = cs->n_body_rows = 0;
+    memcpy(cs->bond_effort, cs->bond_told, 3 * (size_t)model->contact->n_bonds * sizeof(double));
     if (model->contact->world != NULL)
         TD_TRY(find_contacts(model, state));
+    if (!td_contact_choose(model, state))
+        return td_fail_memory(&state->report.error, "the contacts of a step");
     for (int64_t i = 0; i < cs->n; i++)
-    {
-        touch_side(model, state, &cs->contacts[i].a, cs->contacts[i].phi);
-        touch_side(model, state, &cs->contacts[i].b, cs->contacts[i].phi);
-    }
+        if (cs->acts[i])
+            td_contact_touch(model, state, &cs->contacts[i]);
     if (state->bonded == NULL)
         td_bond_touch(model, state);
     if (!td_contact_body_rows(model, state))
         return td_fail_memory(&state->report.error, "the limits of joints");
     state->joined = cs->n + cs->n_body_rows + (state->bonded == NULL ? model->contact->n_bonds : 0) > 0;
-    if (state->joined)
-        td_contact_touch_scalars(model, state);
+    if (!state->joined)
+        return TD_OK;
+    td_contact_touch_scalars(model, state);
+    // Where a body is solved whole, a point more costs next to nothing.
+    for (int b = 0; b < model->n_bodies && cs->n_left_out > 0; b++)
+        if (model->bodies[b].ops->part_all != NULL && !cs->bodies[b].condensed)
+        {
+            td_contact_act_all(model, state);
+            td_contact_touch_scalars(model, state);
+        }
     return TD_OK;
 }
 
@@ -366,9 +384,12 @@ void td_contact_commit(const tdModel *model, tdState *state)
     for (int32_t c = 0; c < problem->n_constraints; c++)
     {
         int32_t i = problem->owner[c].index;
+        tdContactPoint *point = &cs->points[i];
+        if (problem->owner[c].kind == TD_OWNER_TURNING)
+            for (int k = 0; k < 3; k++)
+                point->torque[k] = cs->turn[3 * i + k] / model->scheme.s;
         if (problem->owner[c].kind != TD_OWNER_CONTACT)
             continue;
-        tdContactPoint *point = &cs->points[i];
         double t[3][3];
         td_contact_frame(cs->contacts[i].normal, t);
         const double *v = problem->v_c + TD_SAP_ROWS * (int64_t)c, *gamma = problem->gamma + TD_SAP_ROWS * (int64_t)c;

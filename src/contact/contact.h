@@ -22,16 +22,18 @@ typedef struct tdContactCollider
     int body, link; ///< link -1: surface of a soft body
     int field;      ///< of which; -1: none
     double friction, stiffness, dissipation;
-    double size; ///< largest extent of its link or surface at rest [m]; of a plane infinite
-    double thin; ///< its own smallest extent [m]
-    double give; ///< near-rigid points on it give way by no more, whatever they bear [m]
+    double torsion, rolling; ///< largest torque over the force along the normal [m]; of surfaces of soft bodies 0
+    double size;             ///< largest extent of its link or surface at rest [m]; of a plane infinite
+    double thin;             ///< its own smallest extent [m]
+    double give;             ///< near-rigid points on it give way by no more, whatever they bear [m]
 } tdContactCollider;
 
 /// How two colliders touch.
 typedef struct tdContactPair
 {
     double mu, stiffness, dissipation;
-    double give; ///< by which a near-rigid point gives way at most [m]
+    double torsion, rolling; ///< as tdContactCollider
+    double give;             ///< by which a near-rigid point gives way at most [m]
 } tdContactPair;
 
 /// What of a soft body can touch, for colliders of one field: nodes of its mesh, or points of a surface of its own that
@@ -113,11 +115,13 @@ typedef struct tdContactWay
 /// A body in the problem.
 typedef struct tdContactBody
 {
-    bool acted_on;    ///< velocities of it take part
-    int company;      ///< bodies that are condensed and that bonds join with it, itself included
-    bool condensed;   ///< not all of its unknowns take part, and the others follow
-    int32_t block;    ///< -1: none
-    tdBodyBlock part; ///< the velocities that take part, where it is acted on
+    bool acted_on;      ///< velocities of it take part
+    int64_t followed;   ///< contacts
+    int company;        ///< bodies that are condensed and that bonds join with it, itself included
+    bool condensed;     ///< not all of its unknowns take part, and the others follow
+    bool was_condensed; ///< before points began to act
+    int32_t block;      ///< -1: none
+    tdBodyBlock part;   ///< the velocities that take part, where it is acted on
     /// Velocities of the block before those that take part (contact_block.c): the motion of driven actuators, of bodies
     /// that are condensed, and of efforts that move nodes.
     int32_t n_scalar, *scalar;
@@ -136,7 +140,8 @@ static inline int32_t td_contact_column(const tdContactBody *body, int64_t coord
 enum
 {
     TD_OWNER_CONTACT,  ///< by contact
-    TD_OWNER_ACTUATOR, ///< by actuator: one that is driven
+    TD_OWNER_TURNING,  ///< by contact: its torsional and rolling friction, right after it
+    TD_OWNER_ACTUATOR, ///< by actuator, twice: what is asked of one that is driven, or its lower stop; its upper stop
     TD_OWNER_STOP,     ///< by actuator, twice: a limit of the motion of nodes that its effort moves
     TD_OWNER_BODY,     ///< by tdContactState.body_rows: a limit of a joint, a servo with a limited effort
     TD_OWNER_BOND      ///< by bond
@@ -145,7 +150,7 @@ enum
 /// What a driven actuator is asked: displacement + compliance effort = target, within limits of the effort.
 typedef struct tdContactDrive
 {
-    double now; ///< effort before
+    double now; ///< effort before; of a stop: no less, or no more, than the one that is given
     double compliance, target;
     double limit[2];
     double share; ///< of R of its row, which the blocks have already
@@ -171,6 +176,12 @@ typedef struct tdContactState
     // the set of this step
     int64_t n;
     const tdContact *contacts;
+    bool *acts; ///< by contact: it has rows; the others are followed only (contact_follow.c)
+    int64_t act_room, n_left_out;
+    int growths;     ///< rounds of this step in which points began to act
+    bool recovered;  ///< dv has the solution already
+    bool regrown;    ///< more points act than in the solution that is known: v_end
+    double *v_end;   ///< over all coordinates
     int32_t *island; ///< by block: another of its island, or itself
     bool *gives_way; ///< by block that is the first of its island
     int64_t n_body_rows;
@@ -184,11 +195,15 @@ typedef struct tdContactState
     double **ahead;     ///< by block: how far it moves in the step if its last velocity is zero
     double *gap;        ///< by contact: signed distance at the end of the step, then [m]
     double *ride;       ///< by contact: speed off the other side that sliding brings, and that is taken away [m/s]
-    int64_t ride_room;
+    double *hold;       ///< 2 a contact: what its tangents bear before the point moves at all, in equilibria
+    double *bears;      ///< by contact: the impulse along the normal that limits what resists turning [N s]
+    int64_t ride_room, hold_room, bear_room;
     int rounds;    ///< in which that was found
+    int holds;     ///< the same of `hold`
+    int turns;     ///< the same of `bears`
     double *w_own; ///< by contact: w of its own bodies; its w is no more than goes with what it bears
     int64_t gap_room, own_room;
-    tdContactDrive *drives; ///< by actuator
+    tdContactDrive *drives; ///< by actuator, twice, as owners
     bool *held;             ///< by coordinate: its motion is given
     double *softness; ///< by body, then by actuator: how much softer bodies whose blocks are sparse are than their
                       ///< diagonals say; 0: not known yet
@@ -202,7 +217,8 @@ typedef struct tdContactState
     struct tdTouchReading *readings; ///< by effector, for inverse control
     double *direction;               ///< 6 by actuator, scratch of that
     double *impulse;                 ///< 3 a contact: on side B, in the world
-    int64_t impulse_room;
+    double *turn;                    ///< the same of torque, where something resists turning
+    int64_t impulse_room, turn_room;
     tdContactPoint *points;
     int64_t point_room, n_points;
     tdContactSum *sums; ///< of these points, where somebody has asked (contact_sums.c)
@@ -216,11 +232,15 @@ typedef struct tdContactState
     bool *bond_dead;     ///< 3 a bond: rows that nothing can move
     double scale;        ///< size of the momentum of the blocks, for relative residuals
     double pushed;       ///< work of near-rigid points that were found deep in this step [J], friction included
+    bool limit;          ///< the solver reached its bound in this pass
     bool whole;          ///< Newton went the whole way to what the problem said
 } tdContactState;
 
 /// compile_contact.c: model->contact, when the scene asks for it.
 tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error);
+/// suit_contact.c: what it does not go together with; the second once colliders are known.
+tdStatus td_contact_suits(const tdModel *model, tdError *error);
+tdStatus td_contact_turning_suits(const tdModel *model, int n_colliders, tdError *error);
 /// compile_attach.c, compile_coupling.c: bonds of model->contact.
 tdStatus td_compile_bonds(tdModel *model, tdError *error);
 tdStatus td_compile_couplings(tdModel *model, int64_t *room, tdError *error);
@@ -259,6 +279,21 @@ double td_contact_held(const tdModel *model, const tdContactState *cs, const tdC
 tdStatus td_contact_overlooks(const tdModel *model, tdState *state, bool *overlooks);
 /// Coordinates of a body take part.
 void td_contact_take_part(const tdModel *model, tdState *state, int body, int64_t n, const int32_t *coord);
+
+/// contact_follow.c: which of the contacts have rows; all that were left out begin to act; those do that would bear a
+/// force with the solution, and it is to be solved again (grown), else dv has it. False: no memory.
+/// reads v_new; the solution      writes acts, who takes part; dv
+bool td_contact_choose(const tdModel *model, tdState *state);
+void td_contact_act_all(const tdModel *model, tdState *state);
+tdStatus td_contact_grow(const tdModel *model, tdState *state, bool *grown, bool *outgrown);
+/// Whether the problem may find the free motion of bodies that are solved whole on its way: nobody else asks for it.
+bool td_contact_spares(const tdModel *model, const tdState *state);
+/// Whether actuators change so little in this step that A stays definite if it was.
+bool td_contact_is_calm(const tdModel *model, const tdState *state);
+/// Whether it did, of some body.
+bool td_contact_spared(const tdModel *model, const tdState *state);
+/// The bodies of a contact take part.
+void td_contact_touch(const tdModel *model, tdState *state, const tdContact *contact);
 
 /// contact_solve.c: blocks, rows and laws of all that acts, into the state's problem. first: held coordinates have not
 /// arrived yet. fresh: A is new since the last time.
@@ -313,11 +348,11 @@ const tdTouchPoint *td_contact_side_point(const tdModel *model, const tdContactS
 /// Positions and velocities of field f into x and v of the state.
 void td_contact_place(const tdModel *model, tdState *state, int f);
 /// What a side adds to the last constraint of the problem (sign * frame * dx/dt, and what given motion does to drift);
-/// false: no memory. m += (dx/dq)' f.
-bool td_contact_side(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
-                     double *drift);
-void td_contact_push_side(const tdModel *model, const tdState *state, const tdContactSide *side, const double f[3],
-                          double *m);
+/// false: no memory. m += (dx/dq)' f. Where it turns, dx/dt is the angular velocity and f a torque.
+bool td_contact_side(const tdModel *model, tdState *state, const tdContactSide *side, bool turns, double sign,
+                     double frame[3][3], double *drift);
+void td_contact_push_side(const tdModel *model, const tdState *state, const tdContactSide *side, bool turns,
+                          const double f[3], double *m);
 
 /// contact_block.c: what acts on bodies by columns; blocks; and from their solution the motion of all coordinates.
 tdStatus td_contact_blocks_create(const tdModel *model, tdState *state, tdError *error);
@@ -355,7 +390,7 @@ bool td_bond_rows(const tdModel *model, tdState *state, bool first);
 tdSapLaw td_bond_law(const tdModel *model, const tdState *state, int bond, const double *error, const bool *dead,
                      double w);
 void td_bond_take(const tdModel *model, tdState *state, int32_t c);
-/// m -= J' of impulses (3 a bond), at q_c.
+/// m -= J' of impulses (3 a bond), at q_r.
 void td_bond_push(const tdModel *model, tdState *state, const double *impulse, double *m);
 /// The force [N] of an attachment's point or a rod on one of its sides in the last step, and where that is now; false:
 /// the side is in space, or the bond is of joints.
@@ -363,11 +398,13 @@ bool td_bond_side_force(const tdModel *model, const tdState *state, int bond, in
 /// End of a step: what is told of bonds.
 void td_bond_commit(const tdModel *model, tdState *state);
 /// How far a bond at the iterate is from what its law says [m].
-double td_bond_miss(const tdModel *model, const tdState *state, int bond, const double *R, const double *gamma,
+double td_bond_miss(const tdModel *model, const tdState *state, int bond, const double *R, const double *effort,
                     const bool *dead);
 /// Its rows' errors at the coordinates q of all bodies; row r of side s, which must be of a body, into bond_row; the
 /// square of how far its points move by a unit of each coordinate.
 void td_bond_error(const tdModel *model, const tdState *state, const tdBond *bond, const double *q, double g[3]);
+/// The same at q_c, by rows that are taken at q_r.
+void td_bond_errors(const tdModel *model, const tdState *state, const tdBond *bond, double g[3]);
 void td_bond_row(const tdModel *model, const tdState *state, const tdBond *bond, int s, int r);
 double td_bond_reach(const tdModel *model, tdState *state, const tdBond *bond);
 

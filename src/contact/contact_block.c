@@ -57,10 +57,12 @@ tdStatus td_contact_blocks_create(const tdModel *model, tdState *state, tdError 
     tdArena *arena = &state->arena;
     cs->bodies = TD_TAKE(arena, tdContactBody, model->n_bodies);
     cs->ahead = TD_TAKE(arena, double *, model->n_bodies);
-    cs->drives = TD_TAKE(arena, tdContactDrive, model->n_actuators);
+    cs->drives = TD_TAKE(arena, tdContactDrive, 2 * model->n_actuators);
     cs->held = TD_TAKE(arena, bool, model->coords);
     cs->softness = TD_TAKE(arena, double, model->n_bodies + model->n_actuators);
-    if (cs->softness == NULL || cs->bodies == NULL || cs->ahead == NULL || cs->drives == NULL || cs->held == NULL)
+    cs->v_end = TD_TAKE(arena, double, model->coords);
+    if (cs->v_end == NULL || cs->softness == NULL || cs->bodies == NULL || cs->ahead == NULL || cs->drives == NULL ||
+        cs->held == NULL)
         return td_fail_memory(error, "the contacts");
     for (int b = 0; b < model->n_bodies; b++)
     {
@@ -117,6 +119,51 @@ void td_contact_touch_scalars(const tdModel *model, tdState *state)
                 mine->scalar[mine->n_scalar++] = a;
         }
     }
+}
+
+// Cables with friction, bonds by columns, inverse control and effectors look at the free motion; Newton's method
+// measures by it.
+bool td_contact_spares(const tdModel *model, const tdState *state)
+{
+    if (!state->joined || state->newton || state->friction != NULL || state->bonded != NULL ||
+        model->contact_solver == TD_CONTACT_NLCP || model->scheme.mass == 0 || model->n_effectors > 0)
+        return false;
+    for (int a = 0; a < model->n_actuators; a++)
+        if (state->constraint->role[a] == TD_ROLE_INVERSE || model->actuators[a].held)
+            return false;
+    return true;
+}
+
+#define SURE_EVERY 8    // steps, in which A is looked at whatever happens
+#define EFFORT     0.2  // of the larger of two efforts: a change in a step that may matter to A
+#define WAY        0.03 // of the size of an actuator's displacements, the same
+
+// What chambers add to A may make it indefinite; a step in which they change little will not begin with that, and if it
+// does, its energy tells (step/monitor.h).
+bool td_contact_is_calm(const tdModel *model, const tdState *state)
+{
+    const tdConstraintState *rows = state->constraint;
+    if (state->steps % SURE_EVERY == 0)
+        return false;
+    for (int a = 0; a < model->n_actuators; a++)
+    {
+        double given = rows->given[a], before = rows->effort_start[a];
+        bool effort =
+            rows->role[a] == TD_ROLE_EFFORT && fabs(given - before) <= EFFORT * fmax(fabs(given), fabs(before));
+        bool displacement = rows->role[a] == TD_ROLE_DISPLACEMENT &&
+                            fabs(given - rows->displacement_start[a]) <= WAY * model->actuators[a].size;
+        if (!effort && !displacement && rows->role[a] != TD_ROLE_SERVO)
+            return false;
+    }
+    return true;
+}
+
+bool td_contact_spared(const tdModel *model, const tdState *state)
+{
+    for (int b = 0; b < model->n_bodies; b++)
+        if (state->contact->bodies[b].block >= 0 && state->contact->bodies[b].part.impulse != NULL)
+            return true;
+    return false;
 }
 
 int td_contact_columns(const tdModel *model, const tdState *state)
@@ -202,7 +249,7 @@ static tdStatus invert(tdState *state, int m, double *K, int stride, double *A, 
     if (info == 0)
         return TD_OK;
     return td_fail(&state->report.error, TD_ERROR_NUMERIC,
-                   "the driven actuators do the same to a body, to rounding; drive one of them by effort");
+                   "the driven actuators do the same to a body, to rounding error; drive one of them by effort");
 }
 
 // Their inertia M, and how fast they move without constraints: M r = s (effort given - effort now).
@@ -297,7 +344,7 @@ static tdStatus fill(const tdModel *model, tdState *state, const tdBody *body, b
     tdSapBlock *block = &cs->problem->blocks[mine->block];
     int32_t lead = mine->n_scalar + mine->n_moved;
     double *v_star = (double *)block->v_star, *v = block->v;
-    const double *start = first ? state->v : state->v_new;
+    const double *start = cs->regrown ? cs->v_end : first ? state->v : state->v_new;
     double *ahead = cs->ahead[mine->block] = td_stack_take(&cs->problem->entries, block->n, sizeof *ahead);
     if (ahead == NULL)
         return td_fail_memory(&state->report.error, "the constraint problem");
@@ -364,6 +411,16 @@ tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first, boo
             return td_fail_memory(&state->report.error, "the constraint problem");
         tdSapBlock *block = &cs->problem->blocks[mine->block];
         block->sparse = mine->part.sparse;
+        block->reverse = lead == 0 ? mine->part.reverse : NULL;
+        if (mine->part.impulse != NULL)
+        {
+            double *impulse = td_stack_take(&cs->problem->entries, n, sizeof *impulse);
+            if (impulse == NULL)
+                return td_fail_memory(&state->report.error, "the constraint problem");
+            for (int32_t i = 0; i < n; i++)
+                impulse[i] = mine->part.impulse[mine->part.coord[i]];
+            block->b = impulse;
+        }
         if (mine->n_scalar > 0 && fresh)
             TD_TRY(make_columns(model, state, body));
         if (lead > 0)
@@ -448,7 +505,7 @@ tdStatus td_contact_soften(const tdModel *model, tdState *state)
                         (constraint->sides == 2 && constraint->side[1].block == mine->block);
             bool sampled =
                 old && owner.kind == TD_OWNER_CONTACT && owner.index % stride == stride / 2 && samples < SAMPLES;
-            double *row = owner.kind == TD_OWNER_ACTUATOR ? &cs->softness[model->n_bodies + owner.index] : NULL;
+            double *row = owner.kind == TD_OWNER_ACTUATOR ? &cs->softness[model->n_bodies + owner.index / 2] : NULL;
             if (!acts || !(sampled || (row != NULL && (old || *row == 0))))
                 continue;
             TD_TRY(softness(model, state, body, c, &one));
@@ -478,9 +535,12 @@ static tdStatus recover(const tdModel *model, tdState *state, const tdBody *body
         moved[i] -= block->v_star[mine->n_scalar + mine->n_moved + i];
     for (int32_t j = 0; j < mine->n_scalar; j++)
     {
-        int32_t row = cs->drives[mine->scalar[j]].row;
+        const tdContactDrive *drive = &cs->drives[2 * mine->scalar[j]];
         const double *X = column_of(model, state, state->constraint->condensed->X, mine->scalar[j]) + body->first;
-        double step = row < 0 ? 0 : cs->problem->gamma[TD_SAP_ROWS * (int64_t)row] / model->scheme.s;
+        double step = 0;
+        for (int k = 0; k < 2; k++)
+            if (drive[k].row >= 0)
+                step += cs->problem->gamma[TD_SAP_ROWS * (int64_t)drive[k].row] / model->scheme.s;
         for (int64_t i = 0; i < body->count && step != 0; i++)
             dv[i] += step * X[i];
         for (int32_t i = 0; i < mine->part.n && step != 0; i++)

@@ -2,7 +2,7 @@
 // Bonds: bilateral constraints between two bodies, of every kind, through the seam of core/body.h.
 //
 //     g = x_0 - x_1 - rest        (a weld; a rod: |x_0 - x_1| - length; joints: sum of their positions - offset)
-//     g at the end of the step: g(q_c) + c J (v - v_new), J = dg/dq
+//     g at the end of the step: g(q_r) + J (q_c - q_r) + c J (v - v_new), J = dg/dq at q_r
 //     g + tau dg/dt = -R (c + tau) gamma,   R = max(beta_b^2 / 4 pi^2 w, 1 / (c k (c + tau)))        solve/sap_law.h
 //
 // Rows are taken at the iterate: with one linearization a step at its start, with Newton's method anew in each pass, so
@@ -79,10 +79,10 @@ static void pull(const tdModel *model, const tdState *state, const tdBond *bond,
         return;
     }
     if (bond->kind == TD_BOND_ROD)
-        direction(model, state, bond, state->q_c, f);
+        direction(model, state, bond, state->q_r, f);
     for (int c = 0; c < 3; c++)
         f[c] = bond->kind == TD_BOND_ROD ? sign * f[c] * p[0] : sign * p[c];
-    body->ops->pull(body, state, set, state->q_c + body->first, f, row);
+    body->ops->pull(body, state, set, state->q_r + body->first, f, row);
 }
 
 // Row r of one side: its share in dg_r/dt = J v.
@@ -91,6 +91,21 @@ void td_bond_row(const tdModel *model, const tdState *state, const tdBond *bond,
     double p[3] = {0};
     p[r] = 1;
     pull(model, state, bond, s, p);
+}
+
+void td_bond_errors(const tdModel *model, const tdState *state, const tdBond *bond, double g[3])
+{
+    td_bond_error(model, state, bond, state->q_r, g);
+    for (int s = 0; s < 2 && state->q_r != state->q_c; s++)
+        for (int r = 0; r < bond->rows && bond->side[s].body >= 0; r++)
+        {
+            const tdPointSet *set = &bond->side[s];
+            int64_t first = model->bodies[set->body].first;
+            td_bond_row(model, state, bond, s, r);
+            for (int64_t k = 0; k < set->size; k++)
+                g[r] += state->contact->bond_row[k] *
+                        (state->q_c[first + set->coord[k]] - state->q_r[first + set->coord[k]]);
+        }
 }
 
 // ---------------------------------------------------------------- who takes part
@@ -208,7 +223,7 @@ static bool add_bond(const tdModel *model, tdState *state, int i, bool first)
         td_problem_drop(cs->problem);
         return true;
     }
-    td_bond_error(model, state, bond, state->q_c, g);
+    td_bond_errors(model, state, bond, g);
     for (int r = 0; r < bond->rows; r++)
         cs->problem->drift[TD_SAP_ROWS * (int64_t)c + r] =
             g[r] + of_held[r] + tau * held_rate[r] - model->scheme.c * of_free[r];
@@ -287,18 +302,18 @@ static double rate_of(const tdModel *model, const tdState *state, const tdBond *
     return sum;
 }
 
-double td_bond_miss(const tdModel *model, const tdState *state, int i, const double *R, const double *gamma,
+double td_bond_miss(const tdModel *model, const tdState *state, int i, const double *R, const double *effort,
                     const bool *dead)
 {
     const tdBond *bond = &model->contact->bonds[i];
     double g[3], tau = model->contact->groups[bond->group].dissipation, miss = 0;
-    td_bond_error(model, state, bond, state->q_c, g);
+    td_bond_errors(model, state, bond, g);
     for (int r = 0; r < bond->rows; r++)
     {
         if (dead[r])
             continue;
         double rate = tau > 0 ? rate_of(model, state, bond, r) : 0;
-        miss = fmax(miss, fabs(g[r] + tau * rate + (model->scheme.c + tau) * R[r] * gamma[r]));
+        miss = fmax(miss, fabs(g[r] + tau * rate + (model->scheme.c + tau) * R[r] * effort[r]));
     }
     return miss;
 }

@@ -108,12 +108,15 @@ void td_contact_tighten(const tdModel *model, tdState *state)
     {
         tdContactPair pair;
         tdSapLaw *law = &cs->problem->constraints[c].law;
+        const double *drift = cs->problem->drift + TD_SAP_ROWS * (int64_t)c;
         if (!td_contact_is_near_rigid(model, cs, c, &pair) ||
             !cs->gives_way[first_of(cs->island, cs->problem->constraints[c].side[0].block)])
             continue;
         for (int r = 0; r < TD_SAP_ROWS; r++)
             law->R[r] *= TIGHT;
-        law->v_hat[2] = fmin(law->v_hat[2], -cs->problem->drift[TD_SAP_ROWS * (int64_t)c + 2]);
+        for (int r = 0; r < 2; r++) // what it bears before it moves is the same
+            law->v_hat[r] = TIGHT * (law->v_hat[r] + drift[r]) - drift[r];
+        law->v_hat[2] = fmin(law->v_hat[2], -drift[2]);
     }
 }
 

@@ -133,7 +133,7 @@ tdStatus td_bonds_respond(const tdModel *model, tdState *state, bool first, bool
     {
         const tdBond *bond = &model->contact->bonds[i];
         double g[3], error[3] = {0}, tau = model->contact->groups[bond->group].dissipation;
-        td_bond_error(model, state, bond, state->q_c, g);
+        td_bond_errors(model, state, bond, g);
         for (int r = 0; r < bond->rows; r++)
             error[r] = known_error(model, state, row + r, g[r], tau, first);
         tdSapLaw law = td_bond_law(model, state, i, error, cs->bond_dead + 3 * i, cs->bond_w[i]);
@@ -168,6 +168,7 @@ double td_bonds_miss(const tdModel *model, const tdState *state)
     const tdContactState *cs = state->contact;
     double miss = 0;
     for (int i = 0, row = 0; i < model->contact->n_bonds; row += model->contact->bonds[i++].rows)
-        miss = fmax(miss, td_bond_miss(model, state, i, bonded->R + row, bonded->gamma + row, cs->bond_dead + 3 * i));
+        miss =
+            fmax(miss, td_bond_miss(model, state, i, bonded->R + row, cs->bond_effort + 3 * i, cs->bond_dead + 3 * i));
     return miss / model->size;
 }

@@ -49,6 +49,19 @@ static double gap_ahead(const tdModel *model, const tdContactState *cs, const td
     return gap + (whole - scheme->c) * drift;
 }
 
+// The two bodies' angular velocity against each other, in the frame of the contact.
+static bool add_turning(const tdModel *model, tdState *state, int32_t i, double frame[3][3])
+{
+    tdContactState *cs = state->contact;
+    const tdContact *contact = &cs->contacts[i];
+    int32_t c = td_problem_row(cs->problem, (tdOwner){TD_OWNER_TURNING, i}, TD_SAP_TURNING, 3);
+    if (c < 0)
+        return false;
+    double *drift = cs->problem->drift + TD_SAP_ROWS * (int64_t)c;
+    return td_contact_side(model, state, &contact->a, true, -1, frame, drift) &&
+           td_contact_side(model, state, &contact->b, true, 1, frame, drift);
+}
+
 static bool add_contact(const tdModel *model, tdState *state, int32_t i)
 {
     tdContactState *cs = state->contact;
@@ -59,14 +72,18 @@ static bool add_contact(const tdModel *model, tdState *state, int32_t i)
         return false;
     double *drift = cs->problem->drift + TD_SAP_ROWS * (int64_t)c;
     td_contact_frame(contact->normal, frame);
-    if (!td_contact_side(model, state, &contact->a, -1, frame, drift) ||
-        !td_contact_side(model, state, &contact->b, 1, frame, drift))
+    if (!td_contact_side(model, state, &contact->a, false, -1, frame, drift) ||
+        !td_contact_side(model, state, &contact->b, false, 1, frame, drift))
         return false;
     const tdSapConstraint *constraint = &cs->problem->constraints[c];
     cs->gap[i] = td_contact_held(model, cs, contact, gap_ahead(model, cs, constraint, contact->phi, drift[2]));
     if (constraint->sides == 0)
+    {
         td_problem_drop(cs->problem);
-    return true;
+        return true;
+    }
+    tdContactPair pair = td_contact_pair(model, contact);
+    return (pair.torsion == 0 && pair.rolling == 0) || add_turning(model, state, i, frame);
 }
 
 // ---------------------------------------------------------------- driven actuators
@@ -83,16 +100,16 @@ bool td_contact_drives(const tdModel *model, const tdState *state, int actuator)
                                                 (role == TD_ROLE_EFFORT && has_stops(state->constraint, actuator)));
 }
 
-// An effort that is given is as given between the stops, and less than that at the one that it pushes against: the
-// nearer one.
-static void stop_row(const tdModel *model, const tdConstraintState *rows, int a, tdContactDrive *row)
+// An effort that is given is as given between the stops, less than that at the upper one, more at the lower one: a row
+// for each stop, and the effort is what the two say, less the one that is given. Which of them a step comes to is not
+// known before: it may cross more than half of a range, and a rate limits both ways alike.
+static void stop_row(const tdConstraintState *rows, int a, bool upper, tdContactDrive *row)
 {
-    const double *stop = rows->travel_limit + 2 * a;
-    double at = rows->travel[a] + model->actuators[a].compliance * rows->effort[a];
-    bool upper = isfinite(stop[1]) && (!isfinite(stop[0]) || stop[1] - at < at - stop[0]);
-    row->target = stop[upper];
-    row->limit[0] = upper ? fmin(rows->effort_limit[2 * a], rows->given[a]) : rows->given[a];
-    row->limit[1] = upper ? rows->given[a] : fmax(rows->effort_limit[2 * a + 1], rows->given[a]);
+    double given = rows->given[a];
+    row->target = rows->travel_limit[2 * a + upper];
+    row->now = upper ? fmin(row->now, given) : fmax(row->now, given);
+    row->limit[0] = upper ? fmin(rows->effort_limit[2 * a], given) : given;
+    row->limit[1] = upper ? given : fmax(rows->effort_limit[2 * a + 1], given);
 }
 
 // The row of an actuator, of one body, times the motion of nodes that an effort moves.
@@ -199,21 +216,26 @@ static double share_of(const tdModel *model, const tdState *state, int a)
     return share;
 }
 
-static bool add_actuator(const tdModel *model, tdState *state, int a, bool first)
+static bool add_drive(const tdModel *model, tdState *state, int a, bool upper, bool first)
 {
     tdContactState *cs = state->contact;
     const tdConstraintState *rows = state->constraint;
-    tdContactDrive *row = &cs->drives[a];
+    tdContactDrive *row = &cs->drives[2 * a + upper];
     *row = (tdContactDrive){.now = rows->effort[a],
                             .compliance = model->actuators[a].compliance,
                             .target = rows->given[a],
                             .limit = {rows->effort_limit[2 * a], rows->effort_limit[2 * a + 1]},
-                            .share = share_of(model, state, a)};
+                            .share = share_of(model, state, a),
+                            .row = -1};
     if (rows->role[a] == TD_ROLE_EFFORT)
-        stop_row(model, rows, a, row);
+        stop_row(rows, a, upper, row);
+    else if (upper)
+        return true; // what is asked for is one row
     if (rows->role[a] == TD_ROLE_GAS)
         td_condense_gas(model, rows, a, &row->compliance, &row->target);
-    row->row = td_problem_row(cs->problem, (tdOwner){TD_OWNER_ACTUATOR, a}, TD_SAP_BOX, 1);
+    if (!isfinite(row->target))
+        return true;
+    row->row = td_problem_row(cs->problem, (tdOwner){TD_OWNER_ACTUATOR, 2 * a + upper}, TD_SAP_BOX, 1);
     if (row->row < 0 || !add_actuator_sides(model, state, a))
         return false;
     if (cs->problem->constraints[row->row].sides == 0)
@@ -315,17 +337,24 @@ tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first)
     tdContactState *cs = state->contact;
     bool good = td_grow((void **)&cs->gap, &cs->gap_room, cs->n, sizeof *cs->gap) &&
                 td_grow((void **)&cs->ride, &cs->ride_room, cs->n, sizeof *cs->ride) &&
+                td_grow((void **)&cs->hold, &cs->hold_room, 2 * cs->n, sizeof *cs->hold) &&
                 td_grow((void **)&cs->w_own, &cs->own_room, cs->n, sizeof *cs->w_own) &&
+                td_grow((void **)&cs->bears, &cs->bear_room, cs->n, sizeof *cs->bears) &&
                 td_grow((void **)&cs->impulse, &cs->impulse_room, 3 * cs->n, sizeof *cs->impulse) &&
+                td_grow((void **)&cs->turn, &cs->turn_room, model->turning ? 3 * cs->n : 0, sizeof *cs->turn) &&
                 td_grow((void **)&cs->points, &cs->point_room, cs->n, sizeof *cs->points) &&
                 td_grow((void **)&cs->sums, &cs->sum_room, cs->n, sizeof *cs->sums);
     if (good && first && cs->n > 0)
+    {
         memset(cs->ride, 0, (size_t)cs->n * sizeof *cs->ride);
+        memset(cs->hold, 0, 2 * (size_t)cs->n * sizeof *cs->hold);
+        memset(cs->bears, 0, (size_t)cs->n * sizeof *cs->bears);
+    }
     for (int32_t i = 0; i < cs->n && good; i++)
-        good = add_contact(model, state, i);
+        good = !cs->acts[i] || add_contact(model, state, i);
     for (int a = 0; a < model->n_actuators && good; a++)
         if (td_contact_drives(model, state, a))
-            good = add_actuator(model, state, a, first);
+            good = add_drive(model, state, a, false, first) && add_drive(model, state, a, true, first);
     good = good && add_stops(model, state);
     for (int32_t k = 0; k < cs->n_body_rows && good; k++)
         good = add_body_row(cs, k);

@@ -34,10 +34,10 @@ const tdTouchPoint *td_contact_side_point(const tdModel *model, const tdContactS
 {
     int f = model->contact->colliders[side->collider].field;
     const tdContactField *field = f >= 0 ? &model->contact->fields[f] : NULL;
-    out->point = (tdTouchPoint){side->n, side->node, side->weight, side->local, 0};
+    out->point = (tdTouchPoint){.n = side->n, .node = side->node, .weight = side->weight, .local = side->local};
     if (field == NULL || field->n_points == 0)
         return &out->point;
-    out->point = (tdTouchPoint){0, out->node, out->weight, side->local, 0};
+    out->point = (tdTouchPoint){.node = out->node, .weight = out->weight, .local = side->local};
     for (int k = 0; k < side->n; k++)
         for (int32_t i = field->start[side->node[k]]; i < field->start[side->node[k] + 1]; i++)
             add_node(out, field->node[i], side->weight[k] * field->weight[i]);
@@ -77,15 +77,17 @@ void td_contact_place(const tdModel *model, tdState *state, int f)
 // ---------------------------------------------------------------- rows
 
 // What a point does: its rows over the block, and what given motion adds to drift.
-static int32_t touch(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
-                     double *J, int32_t *columns, double *drift)
+static int32_t touch(const tdModel *model, tdState *state, const tdContactSide *side, bool turns, double sign,
+                     double frame[3][3], double *J, int32_t *columns, double *drift)
 {
     const tdBody *body = side_body(model, side);
     const tdContactBody *mine = &state->contact->bodies[body->index];
     tdSidePoint at;
-    int32_t n = body->ops->touch(
-        body, state, td_contact_side_point(model, side, &at), model->contact->colliders[side->collider].link,
-        mine->block < 0 || !mine->acted_on ? NULL : &mine->part, sign, frame, J, columns, drift);
+    td_contact_side_point(model, side, &at);
+    at.point.turns = turns;
+    int32_t n =
+        body->ops->touch(body, state, &at.point, model->contact->colliders[side->collider].link,
+                         mine->block < 0 || !mine->acted_on ? NULL : &mine->part, sign, frame, J, columns, drift);
     for (int32_t k = 0; k < n; k++)
         columns[k] += mine->n_scalar + mine->n_moved;
     return n;
@@ -112,7 +114,7 @@ static bool add_moved(const tdModel *model, tdState *state, const tdContactSide 
         double *rate = rates + 3 * k;
         rate[0] = rate[1] = rate[2] = 0;
         state->v_new = (double *)motion; // what is given moves so
-        touch(model, state, side, sign, frame, again, unused, rate);
+        touch(model, state, side, false, sign, frame, again, unused, rate);
         state->v_new = v_new;
         for (int32_t j = 0; j < n; j++)
         {
@@ -133,8 +135,8 @@ static bool add_moved(const tdModel *model, tdState *state, const tdContactSide 
     return true;
 }
 
-bool td_contact_side(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
-                     double *drift)
+bool td_contact_side(const tdModel *model, tdState *state, const tdContactSide *side, bool turns, double sign,
+                     double frame[3][3], double *drift)
 {
     tdContactState *cs = state->contact;
     const tdContactBody *mine = &cs->bodies[side_body(model, side)->index];
@@ -145,12 +147,12 @@ bool td_contact_side(const tdModel *model, tdState *state, const tdContactSide *
     int32_t *columns = NULL, most = mine->n_moved + (mine->acted_on ? own : 0);
     if (mine->block < 0 || most == 0)
     {
-        touch(model, state, side, sign, frame, NULL, NULL, drift);
+        touch(model, state, side, turns, sign, frame, NULL, NULL, drift);
         return true;
     }
     if (td_problem_side(cs->problem, mine->block, most, &J, &columns) == NULL)
         return false;
-    int32_t n = touch(model, state, side, sign, frame, J, columns, drift);
+    int32_t n = touch(model, state, side, turns, sign, frame, J, columns, drift);
     if (mine->n_moved > 0 && !add_moved(model, state, side, sign, frame, n, J, columns))
         return false;
     td_problem_side_is(cs->problem, n + mine->n_moved);
@@ -159,11 +161,13 @@ bool td_contact_side(const tdModel *model, tdState *state, const tdContactSide *
 
 // ---------------------------------------------------------------- forces
 
-void td_contact_push_side(const tdModel *model, const tdState *state, const tdContactSide *side, const double f[3],
-                          double *m)
+void td_contact_push_side(const tdModel *model, const tdState *state, const tdContactSide *side, bool turns,
+                          const double f[3], double *m)
 {
     const tdContactCollider *collider = &model->contact->colliders[side->collider];
     const tdBody *body = &model->bodies[collider->body];
     tdSidePoint at;
-    body->ops->push(body, state, td_contact_side_point(model, side, &at), collider->link, f, m + body->first);
+    td_contact_side_point(model, side, &at);
+    at.point.turns = turns;
+    body->ops->push(body, state, &at.point, collider->link, f, m + body->first);
 }

@@ -10,13 +10,18 @@
 
 // ---------------------------------------------------------------- laws
 
-// Friction: harmonic mean. Stiffness: of the softer side. Dissipation: of the slower one. Give: of the thinner one.
+// Friction: harmonic mean. Torsion and rolling, which come of how large the patch is and how it gives way: of the side
+// that has more, and none on surfaces of soft bodies, which touch at several points. Stiffness: of the softer side.
+// Dissipation: of the slower one. Give: of the thinner one.
 tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact)
 {
     const tdContactCollider *a = &model->contact->colliders[contact->a.collider];
     const tdContactCollider *b = &model->contact->colliders[contact->b.collider];
     double sum = a->friction + b->friction;
+    bool parts = model->turning && a->field < 0 && b->field < 0;
     return (tdContactPair){.mu = sum > 0 ? 2 * a->friction * (b->friction / sum) : 0,
+                           .torsion = parts ? fmax(a->torsion, b->torsion) : 0,
+                           .rolling = parts ? fmax(a->rolling, b->rolling) : 0,
                            .stiffness = fmin(a->stiffness, b->stiffness),
                            .dissipation = fmax(a->dissipation, b->dissipation),
                            .give = fmin(a->give, b->give)};
@@ -43,6 +48,18 @@ static tdSapLaw contact_law(const tdModel *model, const tdState *state, int32_t 
     tdSapLaw law = td_sap_contact(&model->contact->tuning, mu, gap, pair.stiffness, pair.dissipation, w);
     if (gap < 0 && td_contact_overlap(cs, contact) > 0 && isinf(pair.stiffness))
         law.v_hat[2] = fmin(law.v_hat[2], leaving_speed(model, contact, w));
+    return law;
+}
+
+// Torque is limited by the force along the normal, which is that of the solution before (bear_turns).
+static tdSapLaw turning_law(const tdModel *model, const tdState *state, int32_t i, const double drift[3], double w)
+{
+    const tdContactState *cs = state->contact;
+    tdContactPair pair = td_contact_pair(model, &cs->contacts[i]);
+    double most = td_state_friction(state) * cs->bears[i];
+    tdSapLaw law = td_sap_turning(&model->contact->tuning, pair.rolling * most, pair.torsion * most, w);
+    for (int r = 0; r < 3; r++)
+        law.v_hat[r] = -drift[r];
     return law;
 }
 
@@ -84,7 +101,10 @@ static void make_laws(const tdModel *model, tdState *state)
             for (int r = 0; r < 3; r++)
                 law->v_hat[r] -= drift[r];
             law->v_hat[2] -= cs->ride[i];
+            for (int r = 0; r < 2; r++)
+                law->v_hat[r] += law->R[r] * cs->hold[2 * (int64_t)i + r];
             break;
+        case TD_OWNER_TURNING: *law = turning_law(model, state, i, drift, w); break;
         case TD_OWNER_ACTUATOR: *law = drive_law(model, &cs->drives[i], drift[0], w); break;
         case TD_OWNER_STOP: *law = td_sap_box(&model->contact->tuning, drift[0], INFINITY, 0, w, 0, INFINITY); break;
         case TD_OWNER_BODY: *law = body_law(&model->contact->tuning, &cs->body_rows[i], w); break;
@@ -101,16 +121,18 @@ static void take_impulses(const tdModel *model, tdState *state)
     const tdProblem *problem = cs->problem;
     if (cs->n > 0)
         memset(cs->impulse, 0, 3 * (size_t)cs->n * sizeof *cs->impulse);
+    if (cs->n > 0 && model->turning)
+        memset(cs->turn, 0, 3 * (size_t)cs->n * sizeof *cs->turn);
     for (int32_t c = 0; c < problem->n_constraints; c++)
     {
         const double *gamma = problem->gamma + TD_SAP_ROWS * (int64_t)c;
         int32_t i = problem->owner[c].index;
-        if (problem->owner[c].kind == TD_OWNER_CONTACT)
+        if (problem->owner[c].kind == TD_OWNER_CONTACT || problem->owner[c].kind == TD_OWNER_TURNING)
         {
-            double frame[3][3];
+            double frame[3][3], *of = problem->owner[c].kind == TD_OWNER_CONTACT ? cs->impulse : cs->turn;
             td_contact_frame(cs->contacts[i].normal, frame);
             for (int k = 0; k < 3; k++)
-                cs->impulse[3 * i + k] = gamma[0] * frame[0][k] + gamma[1] * frame[1][k] + gamma[2] * frame[2][k];
+                of[3 * i + k] = gamma[0] * frame[0][k] + gamma[1] * frame[1][k] + gamma[2] * frame[2][k];
         }
         if (problem->owner[c].kind == TD_OWNER_BOND)
             td_bond_take(model, state, c);
@@ -118,8 +140,9 @@ static void take_impulses(const tdModel *model, tdState *state)
             continue;
         const tdContactDrive *drive = &cs->drives[i];
         double effort = fmin(fmax(drive->now + gamma[0] / model->scheme.s, drive->limit[0]), drive->limit[1]);
-        td_constraint_push(model, state, i, effort - drive->now);
-        state->constraint->effort[i] = effort;
+        td_constraint_push(model, state, i / 2, effort - drive->now);
+        double *all = &state->constraint->effort[i / 2]; // of both stops; limits are met exactly
+        *all = *all == drive->now ? effort : *all + effort - drive->now;
     }
 }
 
@@ -134,8 +157,16 @@ void td_contact_push(const tdModel *model, tdState *state, double *m)
         const double *p = cs->impulse + 3 * i, back[3] = {-p[0], -p[1], -p[2]};
         if (p[0] == 0 && p[1] == 0 && p[2] == 0)
             continue;
-        td_contact_push_side(model, state, &cs->contacts[i].a, p, m);
-        td_contact_push_side(model, state, &cs->contacts[i].b, back, m);
+        td_contact_push_side(model, state, &cs->contacts[i].a, false, p, m);
+        td_contact_push_side(model, state, &cs->contacts[i].b, false, back, m);
+    }
+    for (int64_t i = 0; model->turning && i < cs->n; i++)
+    {
+        const double *p = cs->turn + 3 * i, back[3] = {-p[0], -p[1], -p[2]};
+        if (p[0] == 0 && p[1] == 0 && p[2] == 0)
+            continue;
+        td_contact_push_side(model, state, &cs->contacts[i].a, true, p, m);
+        td_contact_push_side(model, state, &cs->contacts[i].b, true, back, m);
     }
     for (int32_t c = 0; c < problem->n_constraints; c++)
         if (problem->owner[c].kind == TD_OWNER_BODY)
@@ -149,14 +180,18 @@ void td_contact_push(const tdModel *model, tdState *state, double *m)
 
 // Forces that hold bodies together are much the same from step to step. Without them joints and turning bodies would be
 // found at speeds that they never have, and what goes with the square of the speed would be far off. Newton's method
-// takes all of that at the iterate.
+// takes all of that at the iterate. In equilibria a body that nothing else holds would fall a million times its own
+// deformation in each pass, and rounding of that would be all that is left in the end: there they are those of the last
+// pass.
 void td_contact_expect(const tdModel *model, tdState *state, double *m)
 {
     tdContactState *cs = state->contact;
     if (cs == NULL || model->contact->n_bonds == 0)
         return;
     size_t bytes = 3 * (size_t)model->contact->n_bonds * sizeof(double);
-    if (state->newton)
+    if (model->scheme.method == TD_METHOD_STATIC)
+        memcpy(cs->bond_base, cs->bond_effort, bytes);
+    else if (state->newton)
         memset(cs->bond_base, 0, bytes);
     else
         memcpy(cs->bond_base, cs->bond_told, bytes);
@@ -180,15 +215,16 @@ double td_contact_miss(const tdModel *model, const tdState *state)
         tdOwner owner = problem->owner[c];
         if (owner.kind == TD_OWNER_BOND)
             miss = fmax(miss, td_bond_miss(model, state, owner.index, problem->constraints[c].law.R,
-                                           problem->gamma + TD_SAP_ROWS * (int64_t)c,
+                                           cs->bond_effort + 3 * (int64_t)owner.index,
                                            cs->bond_dead + 3 * (int64_t)owner.index) /
                                   model->size);
         if (owner.kind != TD_OWNER_ACTUATOR)
             continue;
         const tdContactDrive *drive = &cs->drives[owner.index];
-        double effort = rows->effort[owner.index], size = model->actuators[owner.index].size;
+        int a = owner.index / 2;
+        double effort = rows->effort[a], size = model->actuators[a].size;
         if (drive->limit[0] < effort && effort < drive->limit[1])
-            miss = fmax(miss, fabs(rows->travel[owner.index] + drive->compliance * effort - drive->target) / size);
+            miss = fmax(miss, fabs(rows->travel[a] + drive->compliance * effort - drive->target) / size);
     }
     return miss;
 }
@@ -269,10 +305,79 @@ static bool take_rides_away(const tdModel *model, tdState *state, const tdSolveR
     return changed;
 }
 
+// ---------------------------------------------------------------- what sticks
+
+#define STILL 1e-6 // of what friction may bear: a change that does not matter
+
+// A tangent of the convex problem gives way by R_t gamma_t before it bears gamma_t. Beside the speed of a moving body
+// that is nothing, but in equilibria it is a displacement, once more in each of them, however constant the load. With
+// the impulse that was found as the one which the point bears where it is, gamma_t = P(hold - v_t / R_t) ends at
+// Coulomb's law without that softness (the method of multipliers): what sticks stays where it was, so that an
+// equilibrium does not depend on how many there were before. R_t is so little beside the body's own softness that a
+// round or two do.
+static bool hold_still(const tdModel *model, tdState *state, const tdSolveResult *result)
+{
+    tdContactState *cs = state->contact;
+    tdProblem *problem = cs->problem;
+    bool changed = false;
+    if (model->scheme.method != TD_METHOD_STATIC || model->contact_solver == TD_CONTACT_NLCP || result->limit ||
+        cs->holds++ >= ROUNDS)
+        return false;
+    for (int32_t c = 0; c < problem->n_constraints; c++)
+    {
+        const double *gamma = problem->gamma + TD_SAP_ROWS * (int64_t)c;
+        if (problem->owner[c].kind != TD_OWNER_CONTACT)
+            continue;
+        tdSapLaw *law = &problem->constraints[c].law;
+        double *hold = cs->hold + 2 * (int64_t)problem->owner[c].index;
+        double more[2] = {gamma[0] - hold[0], gamma[1] - hold[1]};
+        if (hypot(more[0], more[1]) <= STILL * law->mu * gamma[2])
+            continue;
+        changed = true;
+        for (int r = 0; r < 2; r++)
+        {
+            law->v_hat[r] += law->R[r] * more[r];
+            hold[r] = gamma[r];
+        }
+    }
+    return changed;
+}
+
+// ---------------------------------------------------------------- what turns
+
+#define BORNE 1e-6 // of the force along the normal: a change that does not matter
+
+// Torsional and rolling friction resist with a torque of no more than so much times the force along the normal. In one
+// problem with that force they would not be convex; with the limits of the last solution they are (sap_law.h). The
+// force along the normal hardly depends on them, so that a round or two do.
+static bool bear_turns(const tdModel *model, tdState *state, const tdSolveResult *result)
+{
+    tdContactState *cs = state->contact;
+    const tdProblem *problem = cs->problem;
+    bool changed = false;
+    if (!model->turning || result->limit || cs->turns++ >= ROUNDS)
+        return false;
+    for (int32_t c = 1; c < problem->n_constraints; c++)
+    {
+        if (problem->owner[c].kind != TD_OWNER_TURNING)
+            continue;
+        int32_t i = problem->owner[c].index;
+        double bears = problem->gamma[TD_SAP_ROWS * (int64_t)(c - 1) + 2]; // of the contact before it
+        if (fabs(bears - cs->bears[i]) <= BORNE * bears)
+            continue;
+        changed = true;
+        cs->bears[i] = bears;
+        problem->constraints[c].law =
+            turning_law(model, state, i, problem->drift + TD_SAP_ROWS * (int64_t)c, problem->w[c]);
+    }
+    return changed;
+}
+
 static bool solve_again(void *context, tdProblem *problem, const tdSolveResult *result)
 {
     const struct tdContactLoads *loads = context;
-    return weigh_loads(context, problem, result) || take_rides_away(loads->model, loads->state, result);
+    return weigh_loads(context, problem, result) || take_rides_away(loads->model, loads->state, result) ||
+           hold_still(loads->model, loads->state, result) || bear_turns(loads->model, loads->state, result);
 }
 
 void td_contact_restart(void *context)
@@ -307,7 +412,7 @@ static tdStatus weigh(const tdModel *model, tdState *state, bool first, bool *we
             cs->w_own[i] = problem->w[c];
         if (problem->owner[c].kind == TD_OWNER_ACTUATOR &&
             problem->blocks[problem->constraints[c].side[0].block].sparse != NULL)
-            problem->w[c] *= fmax(cs->softness[model->n_bodies + i], 1);
+            problem->w[c] *= fmax(cs->softness[model->n_bodies + i / 2], 1);
     }
     cs->n_weighed = problem->n_constraints;
     return TD_OK;
@@ -324,7 +429,7 @@ static tdStatus make_problem(const tdModel *model, tdState *state, bool first, b
     cs->phase = weighed ? FIRST : SOLVED;
     cs->weighed = weighed;
     cs->loads = (struct tdContactLoads){model, state};
-    cs->rounds = 0;
+    cs->rounds = cs->holds = cs->turns = 0;
     cs->problem->again = solve_again;
     cs->problem->context = &cs->loads;
     return td_contact_steer(model, state);
@@ -342,9 +447,11 @@ tdStatus td_contact_take(const tdModel *model, tdState *state, const tdSolveResu
     state->report.contact_iterations += result->iterations;
     state->report.contact_residual = result->residual;
     state->report.contact_limit = state->report.contact_limit || result->limit;
+    cs->limit = result->limit;
     state->report.constraints = cs->problem->n_constraints;
     cs->scale = state->newton ? td_problem_momentum(cs->problem) : 0;
-    tdStatus status = td_contact_recover(model, state);
+    tdStatus status = cs->recovered ? TD_OK : td_contact_recover(model, state);
+    cs->recovered = false;
     if (status != TD_OK)
         return td_contact_fail(model, state, status);
     take_impulses(model, state);

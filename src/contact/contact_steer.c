@@ -15,9 +15,10 @@
 #include <math.h>
 #include <string.h>
 
-#define STEPS      16   // in a region of trust
-#define STARTS     2    // of the search by pieces: control goes on from where it is, and jumps are no virtue
-#define PASSES     10   // of Newton's method in which efforts are looked for; then they stay, so that it can end
+#define STEPS  16 // in a region of trust
+#define STARTS 2  // of the search by pieces: control goes on from where it is, and jumps are no virtue
+#define PASSES                                                                                                         \
+    10 // of Newton's method in which efforts are looked for beside contacts, which may switch; then they stay
 #define KEPT_DEPTH 1e-6 // of the model's size: a contact that is kept closed is pressed in by this much
 #define SLACK      1e-3 // of the friction that is left, that a contact which sticks keeps
 #define ROUNDS     4    // of rows that keep contacts, each for those that the last ones made switch
@@ -308,7 +309,7 @@ static void add_release(const tdModel *model, tdState *state, double error, Ways
         }
         td_condense_touch_base(model, state, steer->y, push, dpush, cs->readings);
         td_condense_unblock(cd, false);
-        td_condense_choose(state, cd);
+        td_condense_choose(state, cd, 0);
         add_way(cd, ways, steer, error, gain_of(cd, error));
     }
     td_stack_release(&cs->problem->entries, mark);
@@ -324,7 +325,7 @@ static void add_releases(const tdModel *model, tdState *state, double error, Way
     bool more = false;
     cd->n_kept = 0;
     td_condense_touch_free(cd);
-    td_condense_choose(state, cd);
+    td_condense_choose(state, cd, 0);
     if (!list_opening(state, steer))
         return;
     add_release(model, state, error, ways);
@@ -350,11 +351,11 @@ static void slacken(const tdModel *model, tdState *state, double reach, double *
     cd->reach = reach;
     td_condense_touch_base(model, state, steer->y, steer->push, steer->dpush, cs->readings);
     td_condense_unblock(cd, true);
-    td_condense_choose(state, cd);
+    td_condense_choose(state, cd, 0);
     for (int round = 0, before = 0; round < ROUNDS && keep_contacts(model, state, steer) > before; round++)
     {
+        td_condense_choose(state, cd, before);
         before = cd->n_kept;
-        td_condense_choose(state, cd);
     }
     if (cs->problem->scalar.result.status != TD_QP_OPTIMAL)
         return;
@@ -381,13 +382,13 @@ static tdSteerStep propose(void *context, double reach, double *next)
     cd->reach = reach;
     double error = td_condense_touch_base(model, state, steer->y, steer->push, steer->dpush, cs->readings);
     td_condense_unblock(cd, false);
-    td_condense_choose(state, cd);
+    td_condense_choose(state, cd, 0);
     bool infeasible = result->status == TD_QP_INFEASIBLE;
     add_way(cd, &ways, steer, error, gain_of(cd, error));
     for (int round = 0, before = 0; round < ROUNDS && keep_contacts(model, state, steer) > before; round++)
     {
+        td_condense_choose(state, cd, before);
         before = cd->n_kept;
-        td_condense_choose(state, cd);
     }
     bool breaks = cd->n_kept > 0 && !infeasible && result->status == TD_QP_INFEASIBLE;
     tdSteerStep step = {
@@ -425,7 +426,11 @@ static tdSteerStep choose(void *context, double reach, bool slack, double *next)
     memcpy(cd->kept_low, steer->kept_low, (size_t)steer->n_kept * sizeof *cd->kept_low);
     td_condense_touch_base(model, state, steer->y, steer->push, steer->dpush, cs->readings);
     td_condense_unblock(cd, slack);
-    td_condense_choose(state, cd);
+    cd->inverse.reach_only = steer->gain_only;
+    cd->inverse.or_nothing = steer->or_nothing;
+    cd->inverse.near = true;
+    td_condense_choose(state, cd, 0);
+    cd->inverse.reach_only = cd->inverse.or_nothing = cd->inverse.near = false;
     memcpy(next, cd->next, (size_t)cd->n * sizeof *next);
     return (tdSteerStep){.gain = gain_of(cd, steer->place.error),
                          .error = td_condense_touch_said(cd, true),
@@ -436,7 +441,7 @@ static tdSteerStep choose(void *context, double reach, bool slack, double *next)
 tdStatus td_contact_steer(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
-    const struct tdCondensed *cd = state->constraint->condensed;
+    struct tdCondensed *cd = state->constraint->condensed;
     tdSteer *steer = &cs->problem->steer;
     bool any = false;
     for (int k = 0; cd != NULL && state->constraint->inverse && k < cd->n; k++)
@@ -446,7 +451,7 @@ tdStatus td_contact_steer(const tdModel *model, tdState *state)
     *steer = (tdSteer){.n = cd->n,
                        .n_z = cd->n_e + cd->n,
                        .tolerance = cd->inverse.tolerance,
-                       .most = cd->passes < PASSES ? STEPS : 0,
+                       .most = cd->passes < PASSES || state->contact->n == 0 ? STEPS : 0,
                        .context = &cs->loads,
                        .restart = td_contact_restart,
                        .measure = measure,
@@ -458,6 +463,9 @@ tdStatus td_contact_steer(const tdModel *model, tdState *state)
     if (steer->y == NULL)
         return td_fail_memory(&state->report.error, "inverse control beside contact");
     memcpy(steer->y, cd->now, (size_t)cd->n * sizeof *steer->y);
+    // Bits depend on nothing but the state: choices begin with working sets of this step alone.
+    memset(cd->inverse_active, 0, (size_t)cd->n * sizeof *cd->inverse_active);
+    cd->n_chosen = -1;
     return make_columns(model, state, steer);
 }
 
@@ -505,7 +513,7 @@ static void report_block(const tdModel *model, tdState *state, const tdSteer *st
     cd->reach = INFINITY;
     td_condense_touch_base(model, state, steer->y, steer->push, steer->dpush, cs->readings);
     td_condense_touch_free(cd);
-    td_condense_choose(state, cd);
+    td_condense_choose(state, cd, 0);
     if (!(steer->place.error - td_condense_touch_said(cd, false) > fmax(steer->tolerance, BLOCKS * steer->place.error)))
         return;
     int32_t c = most_blocking(state, steer);

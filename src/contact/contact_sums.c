@@ -41,17 +41,16 @@ int td_model_find_link(const tdModel *model, int body, const char *name)
 
 // ---------------------------------------------------------------- sums
 
-// Force `sign` f at x, with its torque about a place.
-static void add_force(double sign, const double x[3], const double f[3], const double about[3], double force[3],
-                      double torque[3])
+// `sign` times what a point bears, with its torque about a place.
+static void add_force(double sign, const tdContactPoint *p, const double about[3], double force[3], double torque[3])
 {
     double arm[3], turn[3];
-    td_subtract3(x, about, arm);
-    td_cross3(arm, f, turn);
+    td_subtract3(p->position, about, arm);
+    td_cross3(arm, p->force, turn);
     for (int k = 0; k < 3; k++)
     {
-        force[k] += sign * f[k];
-        torque[k] += sign * turn[k];
+        force[k] += sign * p->force[k];
+        torque[k] += sign * (turn[k] + p->torque[k]);
     }
 }
 
@@ -114,7 +113,7 @@ static void add_up(tdContactState *cs)
             tdContactSum *sum = bsearch(&key, cs->sums, (size_t)cs->n_sums, sizeof *cs->sums, by_sides);
             if (pass == 1)
             {
-                add_force(sign, p->position, p->force, sum->position, sum->force, sum->torque);
+                add_force(sign, p, sum->position, sum->force, sum->torque);
                 continue;
             }
             sum->points++;
@@ -155,7 +154,7 @@ void td_state_contact_wrench(const tdState *state, int a, int b, const double ab
         const tdContactPoint *p = &state->contact->points[i];
         bool along = p->body[0] == a && p->body[1] == b, against = p->body[0] == b && p->body[1] == a;
         if (along || against)
-            add_force(along ? 1 : -1, p->position, p->force, about, force, torque);
+            add_force(along ? 1 : -1, p, about, force, torque);
     }
 }
 
@@ -176,6 +175,6 @@ void td_state_link_wrench(const tdState *state, int body, int link, const double
         {
             const tdContactPoint *p = &state->contact->points[i];
             if (p->body[s] == body && p->link[s] == link)
-                add_force(s == 1 ? 1 : -1, p->position, p->force, about, force, torque);
+                add_force(s == 1 ? 1 : -1, p, about, force, torque);
         }
 }

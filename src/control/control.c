@@ -166,8 +166,8 @@ static tdStatus check_settings(const tdModel *model, const tdControlSettings *se
                           "stable",
                           settings->gain, 1 / h);
     if (!(settings->limit >= 0) || isinf(settings->limit))
-        return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "limit", "%g is not a length of a correction, 0 or more",
-                          settings->limit);
+        return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "limit",
+                          "the largest correction is a length of 0 or more, not %g", settings->limit);
     if (!(settings->delay >= 0) || !(settings->delay <= MOST_DELAY * h))
         return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "delay", "%g s is not between 0 and %d time steps",
                           settings->delay, MOST_DELAY);

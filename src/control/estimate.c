@@ -48,7 +48,7 @@ tdStatus td_marks_read(const char *path, tdArena *arena, tdMarks *marks, tdError
             return td_fail_at(error, TD_ERROR_INPUT, path, table.line, mark_columns[k], "the column '%s' is missing",
                               mark_columns[k]);
     if (table.n_times > TD_ESTIMATE_POINTS)
-        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL, "%d points; at most %d are taken, thin them out",
+        return td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL, "%d points; at most %d are supported, thin them out",
                           table.n_times, TD_ESTIMATE_POINTS);
     marks->n = table.n_times;
     marks->rest = TD_TAKE(arena, double, 3 * marks->n);
@@ -76,7 +76,8 @@ tdStatus td_marks_take(int n, const double *rest, const double *measured, tdAren
     if (n < 1 || rest == NULL || measured == NULL)
         return td_fail(error, TD_ERROR_USAGE, "there are no measured points; give a file, or arrays of them");
     if (n > TD_ESTIMATE_POINTS)
-        return td_fail(error, TD_ERROR_USAGE, "%d points; at most %d are taken, thin them out", n, TD_ESTIMATE_POINTS);
+        return td_fail(error, TD_ERROR_USAGE, "%d points; at most %d are supported, thin them out", n,
+                       TD_ESTIMATE_POINTS);
     marks->rest = TD_TAKE(arena, double, 3 * n);
     marks->measured = TD_TAKE(arena, double, 3 * n);
     marks->line = TD_TAKE(arena, int, n);
@@ -275,7 +276,8 @@ static tdStatus fit(const tdModel *model, tdState *state, const tdMarks *marks, 
             return TD_OK;
     }
     return td_fail(error, TD_ERROR_NUMERIC,
-                   "the estimate did not settle in %d steps; are the measured points those of this body?", MOST_STEPS);
+                   "the estimate did not converge in %d steps; are the measured points those of this body?",
+                   MOST_STEPS);
 }
 
 // ---------------------------------------------------------------- deviations

@@ -52,7 +52,7 @@ static tdStatus driven_range(const tdModel *model, int actuator, double range[2]
     if (!isfinite(range[0]) || !isfinite(range[1]))
         return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, field,
                           "the %s of actuator '%s' is not limited %s, so that its range cannot be sampled; add 'range: "
-                          "[least, most]'",
+                          "[minimum, maximum]'",
                           what[given->drive], given->name,
                           isfinite(range[0])   ? "above"
                           : isfinite(range[1]) ? "below"
@@ -94,7 +94,7 @@ tdStatus td_workspace_axes(const tdModel *model, tdArena *arena, int *n, tdWorks
     *n = 0;
     if (scene->n_actuators == 0)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, 0, "actuators",
-                          "the scene has no actuator, so that there is nothing to sample; add a cable, a cavity or "
+                          "the scene has no actuator, so there is nothing to sample; add a cable, a cavity or "
                           "another one");
     *axes = TD_TAKE(arena, tdWorkspaceAxis, most);
     int *single = TD_TAKE(arena, int, scene->n_actuators);
@@ -154,7 +154,7 @@ tdStatus td_workspace_grid(tdArena *arena, int n, const tdWorkspaceAxis *axes, i
         *count *= each;
         if (*count > TD_WORKSPACE_GRID)
             return td_fail(error, TD_ERROR_USAGE,
-                           "a grid of %d values on each of %d axes has more than %d places; take fewer, or --samples",
+                           "a grid of %d values on each of %d axes has more than %d points; use fewer, or --samples",
                            each, n, TD_WORKSPACE_GRID);
     }
     TD_TRY(take_places(arena, n, *count, places, error));

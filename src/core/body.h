@@ -26,6 +26,13 @@ typedef struct tdArrival
     double force_work;       ///< internal forces at the present q times the motion of the step [J]
     double force_work_start; ///< the same with those at its start
     bool remembers;          ///< its material relaxes: `elastic` and `elastic_start` are a potential of this step alone
+    bool turns;              ///< nothing holds it, and what follows is known
+    double turning[3];       ///< angular momentum about the origin [kg m^2/s],
+    double spin[3];          ///< and about its centre of mass
+    double inertia;          ///< about the same, mass times the square of the distance [kg m^2]
+    double drift;            ///< [J] of the motion of that centre
+    double braked;           ///< the share of it that damping by mass takes in a second
+    double unpaid;           ///< [J] that the step would have lifted it above its energy, had it gone its whole way
 } tdArrival;
 
 /// A body in the constraint problem: the velocities that take part in it, and their inertia with all others condensed
@@ -36,11 +43,14 @@ typedef struct tdBodyBlock
     int32_t stride;        ///< of A, >= n
     const double *A;       ///< symmetric positive definite; only i >= j of A[i + j stride] is read
     const double *L;       ///< its Cholesky factor, lower triangle by columns, stride n; NULL: it is not known
+    const double *reverse; ///< of a tree: see tdSapBlock; NULL: none
     const int32_t *coord;  ///< n: the coordinate of each; NULL: the first n coordinates in order
     const int32_t *column; ///< by coordinate: its row of A, -1: none; with coord
     int32_t touched;       ///< columns that a row of a point of three nodes has, at most
     /// All of its unknowns take part, and A is sparse (solve/sap.h): A and L are not there. NULL: as above.
     const struct tdSapSparse *sparse;
+    /// Then: impulses, by coordinate, that the free motion is without (v* = v_new + dv + A^-1 of them); NULL: none.
+    const double *impulse;
     /// The last of the n are velocities of the body's own that are no coordinates (dents of a reduced body): what they
     /// are without constraints, and where they start from; their solution is written there.
     int32_t n_own;
@@ -77,6 +87,7 @@ typedef struct tdTouchPoint
     const double *weight; ///< with the sum 1
     const double *local;  ///< on a part: the place in its frame
     double gap;           ///< to what touches, where points are listed [m]
+    bool turns;           ///< on a part: what counts is its angular velocity, and what pushes is a torque
 } tdTouchPoint;
 
 /// A part of a body and all that hangs on it.
@@ -105,6 +116,7 @@ typedef struct tdBody
     const struct tdSoft *soft;       ///< its mesh, materials and supports, whatever its coordinates are
     const struct tdBodyParts *parts; ///< rigid parts that it consists of; NULL: it deforms
     const struct tdBodyModes *modes; ///< shapes that its coordinates are the amplitudes of; NULL: they are not
+    const struct tdGuided *guided;   ///< how its motion is given; NULL: it moves by itself
     int n_turns;                     ///< numbers of reference rotations, 4 each, that with q tell where it is
 } tdBody;
 
@@ -161,6 +173,11 @@ struct tdBodyOps
     /// holds first guesses; held coordinates become zero.
     tdStatus (*apply_inverse)(const tdModel *model, const tdBody *body, tdState *state, int n, int64_t stride,
                               const double *b, double *x);
+    /// Of bodies that may leave free motion and columns approximate (state->ahead.rough). reads m, dv of the solution
+    /// that came of them. *met: the momentum balance of this linearization is met to the tolerance of linear solutions;
+    /// else x = what dv lacks, or most of it. Where corrections bring too little, the body takes back ahead.rough and
+    /// ahead.done: its free motion is then made again, exactly.
+    tdStatus (*correct)(const tdModel *model, const tdBody *body, tdState *state, int round, double *x, bool *met);
     /// y = A x over all of the body's coordinates, held ones included.
     void (*multiply)(const tdModel *model, const tdBody *body, tdState *state, const double *x, double *y);
 
@@ -200,15 +217,16 @@ struct tdBodyOps
     void (*inverse)(const tdBody *body, const tdState *state, bool still, const double *dv, const double g[3],
                     double *efforts);
     void (*mass_matrix)(const tdBody *body, const tdState *state, double *M);
-    /// Rows sign frame dx/dt of a point, taken at the start of the step: J[3 n] by rows, columns[n] of the block (NULL:
-    /// the body has none), and what given motion adds to drift[3]. Returns n.
+    /// Rows sign frame dx/dt of a point (frame times the angular velocity, where it turns), taken at the start of the
+    /// step: J[3 n] by rows, columns[n] of the block (NULL: the body has none), and what given motion adds to drift[3].
+    /// Returns n.
     int32_t (*touch)(const tdBody *body, tdState *state, const tdTouchPoint *point, int part, const tdBodyBlock *block,
                      double sign, double frame[3][3], double *J, int32_t *columns, double *drift);
     /// Optional, with parts: adds what a unit rate of a coordinate does to a point that a part carries, in the world,
     /// and to the angular velocity of the part, at the coordinates q of the body.
     void (*part_rate)(const tdBody *body, const tdState *state, const double *q, int part, const double point[3],
                       int32_t coord, double twist[6]);
-    /// m += (dx/dq)' f over the body's coordinates, for a force or impulse at a point.
+    /// m += (dx/dq)' f over the body's coordinates, for a force or impulse at a point; where it turns, f is a torque.
     void (*push)(const tdBody *body, const tdState *state, const tdTouchPoint *point, int part, const double f[3],
                  double *m);
 
@@ -292,6 +310,7 @@ struct tdBodyOps
     /// By element: von Mises stress [Pa] and energy density [J/m^3] at the present q, means over its points. Either may
     /// be NULL.
     void (*fields)(const tdModel *model, const tdBody *body, tdState *state, double *von_mises, double *energy);
-    /// Kinetic and elastic energy [J] of the present q and v.
+    /// Kinetic and elastic energy [J] of the present q and v; of materials that relax, what would be left
+    /// after relaxation. Either may be NULL.
     void (*energy)(const tdModel *model, const tdBody *body, tdState *state, double *kinetic, double *elastic);
 };

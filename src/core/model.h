@@ -85,6 +85,7 @@ struct tdModel
     int n_sensors;
     struct tdSensor *sensors;       ///< of step/sensor.h
     bool touches;                   ///< bodies collide
+    bool turning;                   ///< some of them has torsional or rolling friction
     struct tdContactModel *contact; ///< of contact/contact.h; NULL: bodies do not touch
     int32_t most_points;            ///< of a measure
     double size;                    ///< largest extent of a body at rest [m]

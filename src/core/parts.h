@@ -27,6 +27,8 @@ typedef struct tdBodyShape
     int line;
     bool rubs; ///< `friction` is its own, else it is that of the body
     double friction;
+    bool turns; ///< `torsion` and `rolling` are its own
+    double torsion, rolling;
     uint32_t type, meets; ///< two of one body meet when the type of one has a bit of what the other meets; both zero of
                           ///< either: always
 } tdBodyShape;

@@ -51,6 +51,8 @@ struct tdState
     // kinematics
     double *q_e, *v_e, *inertia; ///< where forces are taken; v - v_hat
     double *q_c;                 ///< where constraints are taken: at the end of the step; may be q_e
+    double *q_r;                 ///< where rows between bodies are taken: q_c, or q_together
+    double *q_together;          ///< all bodies at one time, where q_c of the first pass is not; may be q_c
 
     // forces
     double *force; ///< internal [N], dE/dq
@@ -77,6 +79,8 @@ struct tdState
     // the step as a whole
     bool newton;               ///< iterate to the tolerance: the scene says so, or one linearization went wrong
     bool follow;               ///< lagged rotations follow each iterate
+    bool sparing;              ///< bodies that are solved whole leave their free motion to the problem
+    bool calm;                 ///< even where actuators may make A indefinite
     struct tdMonitor *monitor; ///< of monitor.h
 
     // constrain, solve
@@ -84,11 +88,16 @@ struct tdState
     int columns; ///< vectors that apply_inverse will be asked for in each pass
     struct tdColumnsAhead
     {
-        int n;                   ///< 0: none
-        const double *b;         ///< over all coordinates
-        double *x;               ///< A^-1 b
-        bool *wanted;            ///< by body: it takes part in all of them
-        bool *done;              ///< by body: made with its free motion, by the same factor at the same time
+        int n;           ///< 0: none
+        const double *b; ///< over all coordinates
+        double *x;       ///< A^-1 b
+        bool *wanted;    ///< by body: it takes part in all of them
+        bool *done;      ///< by body: made with its free motion, by the same factor at the same time
+        bool *rough;     ///< by body: they and its free motion are approximate, and it has a `correct`
+        bool *redo;      ///< by body: corrections brought too little
+        bool exactly;    ///< no body may leave them approximate
+        /// Completes b once the body has made its A; NULL: it is complete.
+        void (*complete)(const tdModel *model, tdState *state, int body);
     } ahead;                     ///< of those columns, what is known before the free motion
     struct tdProblem *problem;   ///< of solve/problem.h: the rows of this linearization
     struct tdFriction *friction; ///< of constraint/friction.h; NULL: no cable has friction

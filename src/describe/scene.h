@@ -15,16 +15,28 @@ typedef enum tdSelectKind
     TD_SELECT_SPHERE, // |x - center| <= radius
     TD_SELECT_PLANE,  // |(x - point) . normal| <= tolerance
     TD_SELECT_GROUP,  // nodes of the cells in a named group
-    TD_SELECT_NODES   // by number, from 0
+    TD_SELECT_NODES,  // by number, from 0
+    TD_SELECT_SIDE,   // nodes of faces of the boundary
+    TD_SELECT_PART    // nodes of a connected part of the mesh
 } tdSelectKind;
+
+/// Which parts of the boundary a side is of.
+typedef enum tdSelectShell
+{
+    TD_SHELL_ANY,
+    TD_SHELL_OUTER, // parts that are not inside another
+    TD_SHELL_INNER  // walls of cavities
+} tdSelectShell;
 
 /// Chooses nodes of a body in its placed rest shape.
 typedef struct tdSelect
 {
     tdSelectKind kind;
     int line;
-    double a[3], b[3]; ///< box: min, max; sphere: center; plane: point, unit normal
-    double radius;     ///< sphere: radius; plane: tolerance, < 0 = 1e-6 of the body's size
+    double a[3],
+        b[3];      ///< box: min, max; sphere: center; plane: point, unit normal; side: facing (a), 0 = any; part: point
+    double radius; ///< sphere: radius; plane: tolerance, < 0 = 1e-6 of the body's size; side: largest angle [rad]
+    tdSelectShell shell; ///< side
     const char *group;
     int n_nodes;
     const int64_t *nodes;
@@ -152,12 +164,13 @@ typedef struct tdSceneBodyContact
 {
     int line; ///< 0: not given
     double friction, stiffness, dissipation;
-    int self;            ///< it meets itself: 0, 1
-    int points;          ///< n x n a triangle
-    bool off;            ///< it touches nothing
-    bool walls;          ///< walls of its cavities meet others too
-    const char *surface; ///< file of the surface that touches; NULL: that of the mesh
-    int nodes;           ///< of a coarser surface; 0: all
+    double torsion, rolling; ///< [m]
+    int self;                ///< it meets itself: 0, 1
+    int points;              ///< n x n a triangle
+    bool off;                ///< it touches nothing
+    bool walls;              ///< walls of its cavities meet others too
+    const char *surface;     ///< file of the surface that touches; NULL: that of the mesh
+    int nodes;               ///< of a coarser surface; 0: all
 } tdSceneBodyContact;
 
 /// Makes body number `index` of a model: its kind, tables and coordinates.
@@ -400,7 +413,8 @@ typedef enum tdSampleKind
     TD_SAMPLE_LATIN_HYPERCUBE, // `count` places, each value of an actuator once
     TD_SAMPLE_GREEDY,          // `count` places at most, where the reduced model is worst
     TD_SAMPLE_MOTION,          // along the scene's own motion
-    TD_SAMPLE_SEQUENCE         // a list of places
+    TD_SAMPLE_SEQUENCE,        // a list of places
+    TD_SAMPLE_AUTO             // places all over the ranges, and more where the held-out error is, `count` at most
 } tdSampleKind;
 
 /// How a reduced body is carried by its frame, as far as the scene says.
@@ -436,12 +450,14 @@ typedef struct tdSceneReduction
     double amplitude;                ///< [m]; NAN: a fifth of the body's size
     tdSampleKind samples;
     int levels, count;
-    int candidates;          ///< samples greedy: among so many places the worst is looked for
-    double greedy_tolerance; ///< samples greedy: relative error at which no place is added any more
-    int steps_between;       ///< equilibria from one place to the next, the next included
-    tdSceneMotion *sequence; ///< rows of values of inputs; `times` holds the lines of the file
-    double pod_tolerance;    ///< S1 eq. 15
-    double ecsw_tolerance;   ///< S1 eq. 21
+    int candidates;           ///< samples greedy: among so many places the worst is looked for
+    double greedy_tolerance;  ///< samples greedy: relative error below which no more points are added
+    int steps_between;        ///< equilibria from one place to the next, the next included
+    tdSceneMotion *sequence;  ///< rows of values of inputs; `times` holds the lines of the file
+    double error;             ///< held-out error that is asked for
+    double pod_tolerance;     ///< S1 eq. 15
+    double ecsw_tolerance;    ///< S1 eq. 21
+    bool find_pod, find_ecsw; ///< tolerances that were not given: those above are the ones to begin with
     int max_modes;
     tdFrameChoice frame;
     double contact_friction; ///< in training; NAN: that of the scene
@@ -488,6 +504,8 @@ typedef struct tdSceneContact
 {
     int line;           ///< 0: not given, no contact
     double friction;    ///< Coulomb coefficient
+    double torsion;     ///< torque about the normal over the force along it [m]
+    double rolling;     ///< the same about the tangents
     double stiffness;   ///< of a point [N/m]; infinite: near-rigid
     double dissipation; ///< relaxation time [s]
     double margin;      ///< [m]; 0: by the size of bodies
@@ -593,6 +611,7 @@ typedef enum tdSolverKind
     TD_SOLVER_AUTO, // cholesky or cg by counts
     TD_SOLVER_CHOLESKY,
     TD_SOLVER_CG,
+    TD_SOLVER_AMG,          // cg with multigrid
     TD_SOLVER_ASYNCHRONOUS, // cg with the newest factor of a thread, which also gives the compliance of contacts (S3)
     TD_SOLVER_REST          // the same with the first factor for good, which does not turn
 } tdSolverKind;
@@ -612,6 +631,7 @@ typedef struct tdSceneSettings
     int min_load_step_inverse; ///< static: give up below a load increment of 1/this, default 1024
     tdSolverKind solver;
     double solver_tolerance; ///< relative residual of conjugate gradients, default 1e-8
+    int64_t solver_memory;   ///< [bytes] that a factor may take
     int solver_lag;          ///< asynchronous: steps after which a factor is used; 0: when it is done
 } tdSceneSettings;
 
@@ -622,10 +642,16 @@ typedef struct tdSceneOutput
     int checkpoint_every; ///< steps; 0 = none
 } tdSceneOutput;
 
+/// More lines than a file of a scene has.
+#define TD_SCENE_LINES (1 << 24)
+
 typedef struct tdScene
 {
     tdArena arena;
-    const char *file;    ///< as given, for messages
+    const char *file;   ///< as given, for messages
+    const char **files; ///< included ones, for messages and for paths in them. A line of files[k] is counted from
+                        ///< (k + 1) * TD_SCENE_LINES on (scene/include.h)
+    int n_files;
     uint64_t hash;       ///< of the text, and once compiled of meshes and motion too; a checkpoint keeps it
     uint64_t equilibria; ///< the same without `reduction`, `validation`, `output`, `probes` and `sensors`: what
                          ///< equilibria depend on

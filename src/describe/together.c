@@ -7,6 +7,7 @@ static const char *const names[TD_PARTS] = {"contact",
                                             "nodes moved by an effort",
                                             "nodes moved by inverse control",
                                             "contact by nlcp",
+                                            "torsional and rolling friction",
                                             "stops of a given effort",
                                             "friction of cables",
                                             "given displacements of actuators",
@@ -22,14 +23,17 @@ static const char *const names[TD_PARTS] = {"contact",
     "'gamma' as 'beta', e.g. gamma: 0.6, beta: 0.3025"
 
 #define NODES                                                                                                          \
-    "what moves nodes by an effort or by inverse control needs the integrator backward_euler or static; change the "   \
+    "nodes moved by an effort or by inverse control need the integrator backward_euler or static; change the "         \
     "method, or drive it by a motion"
 
 #define GUIDED                                                                                                         \
-    "inverse control does not know what nodes that it moves do to contacts; drive the translation or rotation by a "   \
+    "inverse control does not account for what nodes that it moves do to contacts; drive the translation or rotation " \
+    "by a "                                                                                                            \
     "motion, or move the body by actuators of another type"
 
-#define REFERENCE "rk4 is for references of rigid bodies in free motion: "
+#define NO_TURNING "give the bodies 'contact: {torsional_friction: 0, rolling_friction: 0}'"
+
+#define REFERENCE "rk4 computes reference solutions for rigid bodies in free motion: "
 
 static const struct
 {
@@ -38,36 +42,47 @@ static const struct
 } clashes[] = {
     {TD_PART_CONTACT, TD_PART_GUIDED, GUIDED},
     {TD_PART_CONTACT, TD_PART_UNDAMPED,
-     "forces of contacts would alternate from step to step, because in this integrator a blow does not die "
-     "away; " SETTLE},
+     "contact forces would oscillate from step to step, because this integrator does not damp impacts; " SETTLE},
     {TD_PART_BONDS, TD_PART_UNDAMPED,
-     "forces of attachments would alternate from step to step, because in this integrator a blow does not die "
-     "away; " SETTLE},
+     "attachment forces would oscillate from step to step, because this integrator does not damp impacts; " SETTLE},
     {TD_PART_INVERSE, TD_PART_UNDAMPED,
-     "inverse control would push and pull from step to step without end, because this integrator damps nothing that is "
-     "that fast; " SETTLE},
+     "inverse control would oscillate from step to step, because this integrator does not damp fast motions; " SETTLE},
     {TD_PART_MOVED, TD_PART_UNDAMPED, NODES},
     {TD_PART_GUIDED, TD_PART_UNDAMPED, NODES},
     {TD_PART_GUIDED, TD_PART_DAMPED, NODES},
     {TD_PART_COULOMB, TD_PART_GUIDED, GUIDED},
     {TD_PART_COULOMB, TD_PART_UNDAMPED,
-     "forces of contacts would alternate from step to step, because in this integrator a blow does not die "
-     "away; " SETTLE},
-    {TD_PART_COULOMB, TD_PART_RK4, REFERENCE "it knows no contact; take backward_euler, or remove 'contact'"},
-    {TD_PART_GUIDED, TD_PART_RK4, REFERENCE "it knows no inverse control; take backward_euler, or remove the targets"},
+     "contact forces would oscillate from step to step, because this integrator does not damp impacts; " SETTLE},
+    {TD_PART_COULOMB, TD_PART_RK4, REFERENCE "it does not support contact; use backward_euler, or remove 'contact'"},
+    {TD_PART_TURNING, TD_PART_INVERSE,
+     "inverse control does not account for torsional and rolling friction, whose limits follow from the forces that it "
+     "chooses; " NO_TURNING},
+    {TD_PART_TURNING, TD_PART_GUIDED, GUIDED},
+    {TD_PART_TURNING, TD_PART_COULOMB,
+     "torsional and rolling friction are rows of the convex problem; take solver: sap, or " NO_TURNING},
+    {TD_PART_TURNING, TD_PART_UNDAMPED,
+     "contact forces would oscillate from step to step, because this integrator does not damp impacts; " SETTLE},
+    {TD_PART_TURNING, TD_PART_RK4, REFERENCE "it does not support contact; use backward_euler, or remove 'contact'"},
+    {TD_PART_TURNING, TD_PART_STATIC,
+     "torsional and rolling friction resist a motion that goes on, which an equilibrium does not have; use "
+     "backward_euler, or " NO_TURNING},
+    {TD_PART_GUIDED, TD_PART_RK4,
+     REFERENCE "it does not support inverse control; use backward_euler, or remove the targets"},
     {TD_PART_MOVED, TD_PART_DAMPED, NODES},
-    {TD_PART_CONTACT, TD_PART_RK4, REFERENCE "it knows no contact; take backward_euler, or remove 'contact'"},
+    {TD_PART_CONTACT, TD_PART_RK4, REFERENCE "it does not support contact; use backward_euler, or remove 'contact'"},
     {TD_PART_BONDS, TD_PART_RK4,
-     REFERENCE "it knows no attachments and couplings; take backward_euler, or remove them"},
-    {TD_PART_INVERSE, TD_PART_RK4, REFERENCE "it knows no inverse control; take backward_euler, or remove the targets"},
-    {TD_PART_MOVED, TD_PART_RK4, REFERENCE "it knows no nodes that an effort moves; take backward_euler"},
-    {TD_PART_GIVEN_EFFORT, TD_PART_RK4, REFERENCE "it knows no stops; take backward_euler, or remove the ranges"},
+     REFERENCE "it does not support attachments and couplings; use backward_euler, or remove them"},
+    {TD_PART_INVERSE, TD_PART_RK4,
+     REFERENCE "it does not support inverse control; use backward_euler, or remove the targets"},
+    {TD_PART_MOVED, TD_PART_RK4, REFERENCE "it does not support nodes moved by an effort; use backward_euler"},
+    {TD_PART_GIVEN_EFFORT, TD_PART_RK4,
+     REFERENCE "it does not support stops; use backward_euler, or remove the ranges"},
     {TD_PART_CABLE_FRICTION, TD_PART_RK4,
-     REFERENCE "it knows no friction of cables; take backward_euler, or remove the friction"},
+     REFERENCE "it does not support cable friction; use backward_euler, or remove the friction"},
     {TD_PART_DISPLACEMENT, TD_PART_RK4,
-     REFERENCE "it knows given efforts and servos only; drive the actuator by effort, give a joint's drive a stiffness "
-               "or damping, or take backward_euler"},
-    {TD_PART_SOFT, TD_PART_RK4, REFERENCE "soft bodies need an implicit method; take backward_euler"},
+     REFERENCE "it supports given efforts and servos only; drive the actuator by effort, give a joint's drive a "
+               "stiffness or damping, or use backward_euler"},
+    {TD_PART_SOFT, TD_PART_RK4, REFERENCE "soft bodies need an implicit method; use backward_euler"},
 };
 
 const char *td_part_name(tdPart part)

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LARGE 1e12 // numbers beyond this are not metres, kilograms or newtons of anything
+#define LARGE 1e12 // numbers beyond this are not metres or newtons of anything
+#define HEAVY 1e30 // nor these kilograms, or kilograms times square metres
 
 tdTreeLink td_default_link(void)
 {
@@ -208,7 +209,7 @@ static tdStatus fail(const tdTree *tree, int line, tdError *error, const char *n
     return td_fail_at(error, TD_ERROR_INPUT, tree->file, line, name, "%s", message);
 }
 
-#define ROUNDED 1e-15 // moments below are those of nothing, rounded [kg m^2]
+#define ROUNDED 1e-15 // moments below, by mass, are those of nothing, rounded [m^2]
 #define LEAST   1e-6  // of the largest moment: what the smallest is made where it is negative
 
 // Moments on the diagonal are positive, but products of inertia too large for them: all are made larger by the least
@@ -217,8 +218,8 @@ static bool mend_inertia(tdArena *arena, tdTree *tree, tdTreeLink *link, double 
 {
     double more = LEAST * e[2] - e[0];
     bool good = td_tree_warn(arena, tree,
-                             "%s:%d: the inertia of link '%s' is not positive, its principal moments are %g, %g, %g kg "
-                             "m^2; taken are these with %g more. Check the signs of its products ixy, ixz, iyz",
+                             "%s:%d: the inertia of link '%s' is not positive: its principal moments are %g, %g, %g kg "
+                             "m^2; %g is added to each. Check the signs of its products ixy, ixz, iyz",
                              tree->file, link->line, link->name, e[0], e[1], e[2], more);
     for (int k = 0; k < 3; k++)
     {
@@ -230,16 +231,21 @@ static bool mend_inertia(tdArena *arena, tdTree *tree, tdTreeLink *link, double 
 
 static tdStatus check_inertia(tdArena *arena, tdTree *tree, tdTreeLink *link, tdError *error)
 {
-    if (!not_negative(link->mass))
+    if (!(link->mass >= 0 && link->mass <= HEAVY))
         return td_fail_at(error, TD_ERROR_INPUT, tree->file, link->line, link->name,
-                          "the mass of link '%s' is %g kg; it must be a number that is not negative", link->name,
-                          link->mass);
-    if (!sound(link->center, 3) || !sound(link->inertia, 6))
-        return fail(tree, link->line, error, link->name, "the inertia of a link has to be made of finite numbers");
+                          "the mass of link '%s' is %g kg; it must be a number from 0 to %g", link->name, link->mass,
+                          HEAVY);
+    bool finite = sound(link->center, 3);
+    for (int k = 0; k < 6; k++)
+        finite = finite && fabs(link->inertia[k]) <= HEAVY;
+    if (!finite)
+        return td_fail_at(error, TD_ERROR_INPUT, tree->file, link->line, link->name,
+                          "the inertia of link '%s' must be numbers of at most %g kg m^2, about a center within %g m",
+                          link->name, HEAVY, LARGE);
     double e[3];
     moments(link->inertia, e);
     double size = fmax(fabs(e[0]), fabs(e[2]));
-    if (size < ROUNDED)
+    if (size < ROUNDED * (link->mass > 0 ? link->mass : 1))
     {
         memset(link->inertia, 0, sizeof link->inertia);
         size = e[0] = e[1] = e[2] = 0;
@@ -273,7 +279,7 @@ static tdStatus check_limits(const tdTree *tree, const tdTreeLink *link, tdError
     if (isnan(link->lower) || isnan(link->upper) || !limit_sound(link->lower) || !limit_sound(link->upper) ||
         link->lower > link->upper)
         return td_fail_at(error, TD_ERROR_INPUT, tree->file, line, link->joint,
-                          "the limits of joint '%s' are %g to %g; the lower one must not be above the upper one",
+                          "the limits of joint '%s' are %g to %g; the lower limit must not be above the upper one",
                           link->joint, link->lower, link->upper);
     if (!(link->effort >= 0) || !(link->velocity >= 0))
         return fail(tree, line, error, link->joint, "limits of effort and velocity must not be negative");
@@ -331,7 +337,7 @@ static tdStatus check_moved(const tdTree *tree, bool *heavy, tdError *error)
             moves = tree->links[k].mimic == l && heavy[k];
         if (td_joint_coordinates(link->kind) > 0 && !moves)
             return td_fail_at(error, TD_ERROR_INPUT, tree->file, link->joint_line, link->joint,
-                              "joint '%s' moves nothing that has %s: link '%s' and what hangs on it have none; add an "
+                              "joint '%s' moves nothing that has %s: link '%s' and what it carries have none; add an "
                               "<inertial>, or make the joint fixed",
                               link->joint, link->mass > 0 ? "an inertia" : "a mass", link->name);
     }
@@ -350,13 +356,13 @@ tdStatus td_tree_check(tdArena *arena, tdTree *tree, tdError *error)
     {
         tdTreeLink *link = &tree->links[l];
         if (link->parent >= l || (link->parent < 0) != (l == 0))
-            return fail(tree, link->line, error, link->name, "links have to stand after their parents, one root first");
+            return fail(tree, link->line, error, link->name, "links must follow their parents, one root first");
         TD_TRY(check_inertia(arena, tree, link, error));
         TD_TRY(check_joint(tree, l, error));
     }
     for (int s = 0; s < tree->n_shapes; s++)
         if (tree->shapes[s].link < 0 || tree->shapes[s].link >= tree->n_links ||
             (s > 0 && tree->shapes[s].link < tree->shapes[s - 1].link))
-            return fail(tree, tree->shapes[s].line, error, NULL, "shapes have to stand in the order of their links");
+            return fail(tree, tree->shapes[s].line, error, NULL, "shapes must be in the order of their links");
     return check_moved(tree, heavy, error);
 }

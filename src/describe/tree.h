@@ -65,6 +65,9 @@ typedef struct tdTreeShape
     const char *name;     ///< NULL: none
     bool rubs;            ///< `friction` is given
     double friction;      ///< Coulomb coefficient
+    bool turns;           ///< `torsion` and `rolling` are given
+    double torsion;       ///< torque about the normal over the force along it [m]
+    double rolling;       ///< the same about the tangents
     uint32_t type, meets; ///< of one body two shapes meet when the type of one has a bit of what the other meets; both
                           ///< zero: always
 } tdTreeShape;

@@ -35,6 +35,11 @@ typedef struct tdFragments
     const float *mode;     ///< r: what q is multiplied by
     int chunks;
     float of_row, of_stress; ///< scales of rows and stresses
+    // Of rotations that are kept (lagged.cuh)
+    const float *rest;        ///< REST a point: the rotation at rest
+    const uint32_t *cofactor; ///< by pair of modes: TURNED halves a point
+    const int *place;         ///< of every other pair of modes, in K; -1: none
+    uint32_t *turned;         ///< by robot, as cofactor: rotations beside those at rest
 } tdFragments;
 
 /// What it writes, by part (see gridDim.y) and robot.

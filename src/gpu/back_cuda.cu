@@ -6,6 +6,10 @@
 #include "gpu/polynomial.cuh"
 #include "gpu/whole.cuh"
 
+#define TD_STIFFNESS stiffness_of
+static __host__ __device__ double stiffness_of(const tdRobotWork *work, int r, int i, int j);
+#include "gpu/free.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,10 +27,14 @@ struct tdGpuRobots
     tdGpuPlan *plan; // of the host
     void *device;    // the same there
     int n, parts, multiprocessors;
+    int pairs; // of modes, of the product that robots share
     int helpers; // threads that gather inputs beside the caller's
     size_t most; // bytes of shared memory of a block
-    bool few;   // all steps of a call in one launch
-    bool warps; // one a robot after assembly
+    bool lagged; // one row a point, and a product that all robots share (lagged.cuh)
+    bool few;    // all steps of a call in one launch
+    bool warps;  // one a robot after assembly
+    int apart;   // blocks that take robots one after the other, which move as a whole or touch others; 0: none does
+    double *far; // what those blocks have no room for in shared memory
     double *rows;
     cudaStream_t stream;
     tdFragments fragments;
@@ -106,6 +114,7 @@ typedef struct Step
     tdGpuPlan plan; // here, where kernels read it without waiting; its arrays are in the device's memory
     double *rows;
     int n, parts, stride; // stride: RP of what was assembled
+    bool lagged;          // of tangents that damping multiplies
     tdAssembled assembled;
     const float *scale, *constant; // of f; K0 in rows of TD_GPU_ROW, and behind it the scale of K
     const uint8_t *mask;
@@ -181,7 +190,61 @@ static __device__ tdAssembledRobot assembled_of(const Step &step, int robot, con
             step.stride,
             step.parts,
             step.n * size,
-            0.0f};
+            0.0f,
+            1.0f};
+}
+
+/// What free.h reads of the tangent: as the factor's registers take it (factor.cuh).
+static __host__ __device__ double stiffness_of(const tdRobotWork *work, int r, int i, int j)
+{
+#if defined(__CUDA_ARCH__)
+    const tdAssembledRobot *in = work->from;
+    if (in != nullptr)
+    {
+        float sum = 0;
+        for (int p = 0; p < in->parts; p++)
+            sum += __ldcg(in->K + p * in->apart + i * in->stride + j);
+        return in->varying * in->scale[i] * in->scale[j] * sum + in->constant * in->K0[i * TD_GPU_ROW(r) + j];
+    }
+#endif
+    return work->S[td_row(r, i) + j];
+}
+
+/// Inputs of a step come in.
+static __device__ __forceinline__ void take_inputs(const Step &step, int robot, double *row, tdLanes lanes, Numbers in)
+{
+    if (row[step.plan.at.status] != TD_GPU_GOES || in.data == nullptr)
+        return;
+    const double *given = in.data + robot * in.robot;
+    for (int k = lanes.lane; k < step.n_inputs; k += lanes.n)
+        row[step.plan.at.override_ + step.chosen[k]] = given[k * in.number];
+    __syncwarp(lanes.mask);
+}
+
+/// f and energy of what was assembled; whether some tangent was odd.
+static __device__ __forceinline__ bool take_sums(const Step &step, int robot, const double *row, tdLanes lanes,
+                                                 const tdRobotWork *work, tdAssembledRobot *from, float *energy)
+{
+    from->constant = 1 + td_robot_damped(&step.plan, row);
+    from->varying = step.lagged ? from->constant : 1.0f;
+    for (int i = lanes.lane; i < step.plan.r; i += lanes.n)
+    {
+        float sum = 0;
+#pragma unroll 8
+        for (int p = 0; p < step.parts; p++)
+            sum += __ldcg(step.assembled.f + ((size_t)p * step.n + robot) * step.stride + i);
+        work->f[i] = step.scale[i] * sum;
+    }
+    float odds = 0;
+#pragma unroll 8
+    for (int p = 0; p < step.parts; p++)
+    {
+        float2 other = __ldcg((const float2 *)step.assembled.other + (size_t)p * step.n + robot);
+        *energy += other.x;
+        odds += other.y;
+    }
+    __syncwarp(lanes.mask);
+    return odds > 0;
 }
 
 /// Everything of a step but assembly: inputs, motion, outputs. EXACT: assembly too.
@@ -190,15 +253,8 @@ static __device__ __forceinline__ void take_step(const Step &step, int robot, do
                                                  tdRobotWork work, tdAssembledRobot from, Numbers in, Numbers out)
 {
     const tdGpuPlan *plan = &step.plan;
-    int r = plan->r;
     bool goes = row[plan->at.status] == TD_GPU_GOES;
-    if (goes && in.data != nullptr)
-    {
-        const double *given = in.data + robot * in.robot;
-        for (int k = lanes.lane; k < step.n_inputs; k += lanes.n)
-            row[plan->at.override_ + step.chosen[k]] = given[k * in.number];
-        __syncwarp(lanes.mask);
-    }
+    take_inputs(step, robot, row, lanes, in);
     if (goes)
     {
         float energy = 0;
@@ -208,23 +264,7 @@ static __device__ __forceinline__ void take_step(const Step &step, int robot, do
         else
         {
             work.from = &from;
-            from.constant = 1 + td_robot_damped(plan, row);
-            for (int i = lanes.lane; i < r; i += lanes.n)
-            {
-                float sum = 0;
-                for (int p = 0; p < step.parts; p++)
-                    sum += __ldcg(step.assembled.f + ((size_t)p * step.n + robot) * step.stride + i);
-                work.f[i] = step.scale[i] * sum;
-            }
-            float odds = 0;
-            for (int p = 0; p < step.parts; p++)
-            {
-                float2 other = __ldcg((const float2 *)step.assembled.other + (size_t)p * step.n + robot);
-                energy += other.x;
-                odds += other.y;
-            }
-            odd = odds > 0;
-            __syncwarp(lanes.mask);
+            odd = take_sums(step, robot, row, lanes, &work, &from, &energy);
         }
         td_robot_advance(plan, row, motion_at(step, row[plan->at.steps]), lanes, &work, energy, odd);
         __syncwarp(lanes.mask);
@@ -298,6 +338,64 @@ static __global__ void __launch_bounds__(32) warp_kernel(const __grid_constant__
                      step.out);
 }
 
+// Numbers of a robot of free_kernel in shared memory.
+static __host__ __device__ size_t apart_numbers(const tdGpuPlan *plan)
+{
+    return plan->at.width + (numbers_of(plan) + 1) / 2 * 2 + td_free_near(plan);
+}
+
+/// Robots that move as a whole or touch others: a warp takes one after the other. What free.h has no room for near by is
+/// in the device's memory, once for each warp.
+template <bool EXACT>
+static __global__ void __launch_bounds__(32) free_kernel(const __grid_constant__ Step step, double *far_)
+{
+    extern __shared__ double memory[];
+    const tdGpuPlan *plan = &step.plan;
+    const int width = plan->at.width;
+    const tdLanes lanes = {(int)threadIdx.x, 32, ~0u, 0};
+    double *row = memory;
+    const char *tables = plan->arrays + plan->M;
+    for (int robot = blockIdx.x; robot < step.n; robot += gridDim.x)
+    {
+        double *kept = step.rows + (size_t)robot * width;
+        if (step.mask != nullptr && step.mask[robot] == 0)
+            continue;
+        __syncwarp();
+        for (int i = lanes.lane; i < width; i += 32)
+            row[i] = kept[i];
+        __syncwarp();
+        tdRobotWork work = work_in(plan, memory + width, tables);
+        tdAssembledRobot from = assembled_of(step, robot, step.constant);
+        const bool goes = row[plan->at.status] == TD_GPU_GOES;
+        take_inputs(step, robot, row, lanes, step.in);
+        if (goes)
+        {
+            float energy = 0;
+            bool odd;
+            if (EXACT)
+                odd = td_robot_assemble(plan, row, lanes, &work, &energy);
+            else
+            {
+                work.from = &from;
+                odd = take_sums(step, robot, row, lanes, &work, &from, &energy);
+            }
+            tdFreeWork own = td_free_room(plan, &work, lanes, memory + width + (numbers_of(plan) + 1) / 2 * 2,
+                                          far_ + blockIdx.x * (size_t)td_touch_far(plan));
+            td_free_advance(plan, row, motion_at(step, row[plan->at.steps]), lanes, &work, &own, energy, odd);
+            __syncwarp();
+            if (lanes.lane == 0 && row[plan->at.status] == TD_GPU_GOES)
+                step.taken[robot]++;
+        }
+        if (step.out.data != nullptr)
+            td_robot_outputs(plan, tables, row, motion_at(step, row[plan->at.steps] - 1),
+                             row[plan->at.status] != TD_GPU_GOES, lanes, step.out.data + robot * step.out.robot,
+                             step.out.number);
+        __syncwarp();
+        for (int i = lanes.lane; i < width; i += 32)
+            kept[i] = row[i];
+    }
+}
+
 /// All blocks of a group have come here, and what they wrote can be read.
 static __device__ void gather(uint32_t *arrived, uint32_t until)
 {
@@ -357,6 +455,19 @@ static __global__ void look_kernel(const __grid_constant__ Step step)
                      step.out.number);
 }
 
+/// Outputs that need forces once more, behind the others: a warp a robot.
+static __global__ void __launch_bounds__(32) trust_kernel(const __grid_constant__ Step step)
+{
+    __shared__ double g[TD_GPU_MODES];
+    const tdGpuPlan *plan = &step.plan;
+    const int robot = blockIdx.x;
+    if (step.mask != nullptr && step.mask[robot] == 0)
+        return;
+    const double *row = step.rows + (size_t)robot * plan->at.width;
+    td_robot_trust(plan, plan->arrays + plan->M, row, row[plan->at.status] != TD_GPU_GOES, {(int)threadIdx.x, 32, ~0u, 0},
+                   g, step.out.data + robot * step.out.robot, step.out.number);
+}
+
 /// Rows from a staging place, or one row for all.
 static __global__ void put_kernel(double *rows, const double *from, int64_t stride, const uint8_t *mask, int n,
                                   int width)
@@ -382,12 +493,15 @@ static __global__ void status_kernel(const tdGpuPlan *plan, const double *rows, 
 typedef void (*AssembleKernel)(const tdGpuPlan *, const double *, int, tdFragments, tdAssembled);
 typedef void (*FewKernel)(Step, tdFragments);
 typedef void (*AdvanceKernel)(Step);
+typedef void (*FreeKernel)(Step, double *);
 
 typedef struct Variant
 {
     int stride, steps, shared; // RP, KS
     AssembleKernel kernel;
-    FewKernel few; // nullptr: there is none
+    FewKernel few;         // nullptr: there is none
+    AssembleKernel lagged; // likewise
+    int lagged_shared;
 } Variant;
 
 // Rows that the factor has room for: those behind the matrix are at least five (factor.cuh).
@@ -399,28 +513,37 @@ static int rows_of(const tdGpuPlan *plan)
 template <int R, bool SPLIT, int SHAPE> static Variant variant_as()
 {
     typedef Shape<R, SPLIT> s;
-    return {s::RP, s::KS, s::SMEM, assemble_kernel<R, SPLIT>, few_kernel<R, SPLIT, SHAPE>};
+    return {s::RP,
+            s::KS,
+            s::SMEM,
+            assemble_kernel<R, SPLIT>,
+            few_kernel<R, SPLIT, SHAPE>,
+            SPLIT ? (AssembleKernel) nullptr : lagged_kernel<R>,
+            LaggedShape<R>::SMEM};
 }
 
-template <int R, bool SPLIT> static Variant variant_whole()
+template <int R, bool SPLIT> static Variant variant_whole(bool thin)
 {
     typedef WholeShape<R, SPLIT> s;
-    return {s::RP, s::KS, s::SMEM, whole_kernel<R, SPLIT>, nullptr};
+    return {s::RP,   s::KS,   s::SMEM, thin ? whole_kernel<R, SPLIT, true> : whole_kernel<R, SPLIT, false>,
+            nullptr, nullptr, 0};
 }
 
 template <int R, int SHAPE> static Variant variant(const tdGpuPlan *plan)
 {
     if (plan->polynomial != 0) // polynomial_kernel, and the width of what it writes
-        return {Shape<R, false>::RP, 0, 0, nullptr, nullptr};
+        return {Shape<R, false>::RP, 0, 0, nullptr, nullptr, nullptr, 0};
     const bool split = plan->precision != TD_GPU_HALF;
     if (plan->general != 0)
-        return split ? variant_whole<R, true>() : variant_whole<R, false>();
+        return split ? variant_whole<R, true>(plan->membranes != 0) : variant_whole<R, false>(plan->membranes != 0);
     return split ? variant_as<R, true, SHAPE>() : variant_as<R, false, SHAPE>();
 }
 
-// The narrowest that holds r modes.
+// The narrowest that holds r modes. More than 40 have whole tangents (compile.c).
 static Variant variant_of(const tdGpuPlan *plan)
 {
+    if (plan->r > 40)
+        return plan->precision != TD_GPU_HALF ? variant_whole<48, true>(true) : variant_whole<48, false>(true);
     if (rows_of(plan) > 32)
         return plan->r <= 32 ? variant<32, SHAPE_OF(32, 40, 2)>(plan) : variant<40, SHAPE_OF(32, 40, 2)>(plan);
     return plan->r <= 16 ? variant<16, SHAPE_OF(32, 32, 1)>(plan) : variant<32, SHAPE_OF(32, 32, 1)>(plan);
@@ -441,6 +564,11 @@ static AdvanceKernel advance_of(const tdGpuPlan *plan)
 static AdvanceKernel warp_of(const tdGpuPlan *plan)
 {
     return plan->precision == TD_GPU_SINGLE ? warp_kernel<true, 0> : warp_kernel<false, SHAPE_OF(32, 40, 2)>;
+}
+
+static FreeKernel free_of(const tdGpuPlan *plan)
+{
+    return plan->precision == TD_GPU_SINGLE ? free_kernel<true> : free_kernel<false>;
 }
 
 // ---------------------------------------------------------------- fragments
@@ -484,6 +612,77 @@ static const char *make_no_fragments(tdGpuRobots *robots)
     return why == nullptr ? upload(robots, constant, &robots->constant) : why;
 }
 
+/// What lagged.cuh reads, and what is constant beside it. Rows of its table are pairs of modes, an even number of those
+/// of one mode, so that two of them are next to each other in K too.
+static const char *make_cofactors(tdGpuRobots *robots, int stride, const std::vector<float> &mode, float mu, float root,
+                                  std::vector<float> *constant)
+{
+    const tdGpuPlan *plan = robots->plan;
+    const int r = plan->r, E = plan->points, row = robots->fragments.chunks * CHUNK * TURNED;
+    const float *B = TD_GPU_ARRAY(plan, float, B), *F0 = TD_GPU_ARRAY(plan, float, F0);
+    const tdGpuPoint *point = TD_GPU_ARRAY(plan, tdGpuPoint, point);
+    std::vector<int> place;
+    for (int i = 0; i < r; i++)
+        for (int j = 0; j <= i; j += 2)
+            place.push_back(i * stride + j);
+    while (place.size() % (PRODUCT_TILE / 2) != 0)
+        place.push_back(-1);
+    robots->pairs = 2 * (int)place.size();
+    std::vector<float> rest((size_t)robots->fragments.chunks * CHUNK * REST, 0.0f);
+    std::vector<uint16_t> table((size_t)robots->pairs * row, 0);
+    std::vector<double> sums((size_t)r * r, 0.0);
+    std::vector<float> scaled(9 * (size_t)r);
+    for (int e = 0; e < robots->fragments.chunks * CHUNK; e++)
+        for (int c = 0; c < 9; c += 4)
+            rest[(size_t)e * REST + c] = 1;
+    for (int e = 0; e < E; e++)
+    {
+        float *R = &rest[(size_t)e * REST], C[6];
+        const float *own = B + (size_t)e * 9 * r, weight = point[e].weight / (root * root) * point[e].mu / mu;
+        td_polar(F0 + 9 * e, R, C);
+        for (int k = 0; k < 9 * r; k++)
+            scaled[k] = own[k] / mode[k % r];
+        for (size_t p = 0; p < place.size(); p++)
+            for (int q = 0; q < 2 && place[p] >= 0; q++)
+            {
+                const int i = place[p] / stride, j = place[p] % stride + q;
+                float A[9];
+                double at_rest = 0;
+                for (int c = 0; c < 9 && j <= i; c++)
+                    A[c] = scaled[c * r + i];
+                for (int c = 0; c < 9 && j <= i; c++)
+                {
+                    const float x = -weight * td_gpu_cross(A, &scaled[j], r, c);
+                    at_rest += (double)x * R[c];
+                    table[(2 * p + q) * row + (size_t)e * TURNED + c] = half_of(COFACTOR * x);
+                }
+                if (j > i)
+                    continue;
+                for (int c = 0; c < 9; c++)
+                    at_rest += (double)weight * A[c] * scaled[c * r + j];
+                at_rest *= (double)mode[i] * mode[j] * root * root * mu;
+                sums[(size_t)i * r + j] += at_rest;
+                if (i != j)
+                    sums[(size_t)j * r + i] += at_rest;
+            }
+    }
+    for (int k = 0; k < r * r; k++)
+        (*constant)[(size_t)(k / r) * TD_GPU_ROW(r) + k % r] = (float)sums[k];
+    const size_t tall = ((size_t)robots->n + PRODUCT_TILE - 1) / PRODUCT_TILE * PRODUCT_TILE;
+    const size_t bytes = tall * row * sizeof(uint16_t);
+    TRY(robots, cudaMalloc(&robots->fragments.turned, bytes), "memory for the robots");
+    robots->tables.push_back(robots->fragments.turned);
+    TRY(robots, cudaMemset(robots->fragments.turned, 0, bytes), "memory for the robots");
+    const uint16_t *halves = nullptr;
+    const char *why = upload(robots, table, &halves);
+    if (why == nullptr)
+        why = upload(robots, place, &robots->fragments.place);
+    if (why == nullptr)
+        why = upload(robots, rest, &robots->fragments.rest);
+    robots->fragments.cofactor = (const uint32_t *)halves;
+    return why;
+}
+
 static const char *make_fragments(tdGpuRobots *robots)
 {
     const tdGpuPlan *plan = robots->plan;
@@ -493,7 +692,7 @@ static const char *make_fragments(tdGpuRobots *robots)
     const int r = plan->r, E = plan->points, NJ = v.stride / 8, NP = v.stride / 2;
     const float *B = TD_GPU_ARRAY(plan, float, B), *F0 = TD_GPU_ARRAY(plan, float, F0);
     const tdGpuPoint *point = TD_GPU_ARRAY(plan, tdGpuPoint, point);
-    const int chunks = (E + CHUNK - 1) / CHUNK;
+    const int together = robots->lagged ? AT_ONCE : 1, chunks = (E + together * CHUNK - 1) / (together * CHUNK) * together;
     std::vector<float> mode(r, 0.0f), scale(r, 0.0f), constant(constant_floats(plan), 0.0f), points((size_t)chunks * CHUNK * POINT, 0.0f);
     float mu = 0, stiff = 0, root = 0;
     for (int e = 0; e < E; e++)
@@ -584,7 +783,9 @@ static const char *make_fragments(tdGpuRobots *robots)
     for (int k = 0; k < r * r; k++)
         constant[(size_t)(k / r) * TD_GPU_ROW(r) + k % r] = (float)sums[k];
     const uint32_t *g = nullptr, *b = nullptr, *c = nullptr;
-    const char *why = upload(robots, gradient, &g);
+    const char *why = robots->lagged ? make_cofactors(robots, v.stride, mode, mu, root, &constant) : nullptr;
+    if (why == nullptr)
+        why = upload(robots, gradient, &g);
     if (why == nullptr)
         why = upload(robots, rows, &b);
     if (why == nullptr)
@@ -629,7 +830,7 @@ static void release(tdGpuRobots *robots)
         cudaStreamSynchronize(robots->stream);
     void *list[] = {robots->device, robots->rows,    robots->assembled.K, robots->assembled.f, robots->assembled.other,
                     robots->inputs, robots->outputs, robots->motion,      robots->mask,        robots->taken,
-                    robots->chosen, robots->status,  robots->doubts,      robots->arrived};
+                    robots->chosen, robots->status,  robots->doubts,      robots->arrived,     robots->far};
     for (void *memory : list)
         cudaFree(memory);
     for (void *memory : robots->tables)
@@ -647,6 +848,45 @@ static void release(tdGpuRobots *robots)
     delete robots;
 }
 
+// Shared memory of the kernels that assemble.
+static const char *choose_assembly(tdGpuRobots *robots, const Variant &v)
+{
+    if (robots->plan->polynomial != 0)
+        TRY(robots,
+            cudaFuncSetAttribute(polynomial_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)robots->most),
+            "set up");
+    else
+        TRY(robots, cudaFuncSetAttribute(v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, v.shared), "set up");
+    if (robots->lagged)
+    {
+        TRY(robots, cudaFuncSetAttribute(v.lagged, cudaFuncAttributeMaxDynamicSharedMemorySize, v.lagged_shared),
+            "set up");
+        TRY(robots,
+            cudaFuncSetAttribute(cofactor_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)product_shared()),
+            "set up");
+    }
+    return nullptr;
+}
+
+// Robots that move as a whole or touch others: as many blocks as run at once.
+static const char *choose_apart(tdGpuRobots *robots, const Variant &v)
+{
+    const tdGpuPlan *plan = robots->plan;
+    const int bytes = (int)(apart_numbers(plan) * sizeof(double));
+    int each = 0;
+    TRY(robots, cudaFuncSetAttribute(free_of(plan), cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "set up");
+    TRY(robots, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, free_of(plan), 32, (size_t)bytes), "set up");
+    robots->apart = each * robots->multiprocessors < robots->n ? each * robots->multiprocessors : robots->n;
+    const char *why = choose_assembly(robots, v);
+    if (why != nullptr)
+        return why;
+    cudaFree(robots->far);
+    robots->far = nullptr;
+    TRY(robots, cudaMalloc(&robots->far, (size_t)robots->apart * (size_t)td_touch_far(plan) * sizeof(double)),
+        "memory for the robots");
+    return nullptr;
+}
+
 // What fits where; the tables of outputs count.
 static const char *choose_kernels(tdGpuRobots *robots)
 {
@@ -658,19 +898,20 @@ static const char *choose_kernels(tdGpuRobots *robots)
     robots->shared = ROBOTS * (one + plan->at.width * sizeof(double)) + table_bytes(plan) +
                      constant_floats(plan) * sizeof(float);
     robots->shared_few = WARPS * one > (size_t)v.shared ? WARPS * one : (size_t)v.shared;
-    if (one > robots->most)
+    if (one > robots->most || (plan->apart != 0 && apart_numbers(plan) * sizeof(double) > robots->most))
         return "the model has more modes and actuators than fit into the chip's shared memory";
-    robots->few = v.few != nullptr && plan->precision != TD_GPU_SINGLE && robots->shared_few <= robots->most &&
+    if (plan->apart != 0)
+        return choose_apart(robots, v);
+    robots->few = v.few != nullptr && plan->trusts == 0 && plan->precision != TD_GPU_SINGLE && robots->shared_few <= robots->most &&
                   ((robots->n + GROUP - 1) / GROUP) * robots->parts <= robots->multiprocessors;
     robots->warps = plan->precision == TD_GPU_SINGLE || advance_of(plan) == nullptr || robots->shared > robots->most;
     TRY(robots,
         cudaFuncSetAttribute(robots->warps ? warp_of(plan) : advance_of(plan),
                              cudaFuncAttributeMaxDynamicSharedMemorySize, most),
         "set up");
-    if (plan->polynomial != 0)
-        TRY(robots, cudaFuncSetAttribute(polynomial_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
-    else
-        TRY(robots, cudaFuncSetAttribute(v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, v.shared), "set up");
+    const char *why = choose_assembly(robots, v);
+    if (why != nullptr)
+        return why;
     if (robots->few)
         TRY(robots, cudaFuncSetAttribute(v.few, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "set up");
     return nullptr;
@@ -693,23 +934,37 @@ static const char *replan(tdGpuRobots *robots, const tdGpuPlan *plan)
     return robots->rows != nullptr ? choose_kernels(robots) : nullptr;
 }
 
-// A few robots do not fill the chip: then their elements are shared out.
+// A few robots do not fill the chip: then their elements are shared out. So they are where a second round of blocks would
+// be nearly empty: the time of so many rounds of so many chunks, and of what a block does before and after them.
 static int parts_of(const tdGpuRobots *robots, int multiprocessors)
 {
-    int blocks = (robots->n + GROUP - 1) / GROUP, parts = multiprocessors / blocks;
-    parts = parts > PARTS ? PARTS : parts < 1 ? 1 : parts;
-    parts = parts > robots->fragments.chunks ? robots->fragments.chunks : parts;
-    return parts < 1 ? 1 : parts;
+    int blocks = (robots->n + GROUP - 1) / GROUP, chunks = robots->fragments.chunks, best = 1;
+    if (chunks == 0 || robots->lagged)
+        return 1;
+    if (blocks <= multiprocessors)
+    {
+        int parts = multiprocessors / blocks;
+        parts = parts > PARTS ? PARTS : parts;
+        return parts > chunks ? chunks : parts;
+    }
+    double least = INFINITY;
+    for (int parts = 1; parts <= 8 && parts <= chunks && blocks <= 4 * multiprocessors; parts++)
+    {
+        int rounds = (blocks * parts + multiprocessors - 1) / multiprocessors, each = (chunks + parts - 1) / parts;
+        double time = rounds * (each + 1.0);
+        best = time < least ? parts : best;
+        least = fmin(time, least);
+    }
+    return best;
 }
 
 static const char *make_room(tdGpuRobots *robots)
 {
     const tdGpuPlan *plan = robots->plan;
     size_t n = (size_t)robots->n, s = (size_t)variant_of(plan).stride;
-    int &multiprocessors = robots->multiprocessors, most = 0;
-    cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
+    int most = 0;
     cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
-    robots->parts = parts_of(robots, multiprocessors);
+    robots->parts = parts_of(robots, robots->multiprocessors);
     size_t p = (plan->precision == TD_GPU_SINGLE) ? 0 : (size_t)robots->parts;
     TRY(robots, cudaMalloc(&robots->rows, n * plan->at.width * sizeof(double)), "memory for the robots");
     TRY(robots, cudaMalloc(&robots->assembled.K, p * n * s * s * sizeof(float) + 16), "memory for the robots");
@@ -735,6 +990,9 @@ static const char *create(const tdGpuPlan *plan, int32_t n, tdGpuRobots **out)
     if (robots == nullptr)
         return "there is not enough memory for the robots";
     robots->n = n;
+    cudaDeviceGetAttribute(&robots->multiprocessors, cudaDevAttrMultiProcessorCount, 0);
+    robots->lagged = plan->lagged != 0 && plan->precision == TD_GPU_HALF &&
+                     (n + GROUP - 1) / GROUP > robots->multiprocessors; // fewer share out the elements instead
     TRY(robots, cudaStreamCreateWithFlags(&robots->stream, cudaStreamNonBlocking), "a stream");
     for (cudaEvent_t &sent : robots->sent)
         TRY(robots, cudaEventCreateWithFlags(&sent, cudaEventDisableTiming), "a stream");
@@ -933,15 +1191,28 @@ static const char *launch(tdGpuRobots *robots, const Step &step, bool look)
         polynomial_kernel<<<(unsigned)((n + 31) / 32), WARPS * 32, polynomial_shared(robots->plan->r),
                             robots->stream>>>((const tdGpuPlan *)robots->device, robots->rows, n, v.stride,
                                               robots->assembled);
+    else if (robots->lagged)
+    {
+        dim3 product((unsigned)robots->pairs / PRODUCT_TILE, (unsigned)((n + PRODUCT_TILE - 1) / PRODUCT_TILE));
+        v.lagged<<<grid, WARPS * 32, (size_t)v.lagged_shared, robots->stream>>>(
+            (const tdGpuPlan *)robots->device, robots->rows, n, robots->fragments, robots->assembled);
+        cofactor_kernel<<<product, PRODUCT_WARPS * 32, product_shared(), robots->stream>>>(
+            robots->fragments, n, v.stride, robots->assembled.K);
+    }
     else if (robots->plan->precision != TD_GPU_SINGLE)
         v.kernel<<<grid, WARPS * 32, (size_t)v.shared, robots->stream>>>(
             (const tdGpuPlan *)robots->device, robots->rows, n, robots->fragments, robots->assembled);
-    if (!look && !robots->few && robots->warps)
+    if (!look && robots->apart > 0)
+        free_of(robots->plan)<<<(unsigned)robots->apart, 32, apart_numbers(robots->plan) * sizeof(double),
+                                robots->stream>>>(step, robots->far);
+    else if (!look && !robots->few && robots->warps)
         warp_of(robots->plan)<<<(unsigned)n, 32, robots->shared_one, robots->stream>>>(step);
     else if (!look && !robots->few)
         advance_of(
             robots->plan)<<<(unsigned)((n + ROBOTS - 1) / ROBOTS), LANES * ROBOTS, robots->shared, robots->stream>>>(
             step);
+    if (robots->plan->trusts != 0 && step.out.data != nullptr)
+        trust_kernel<<<(unsigned)n, 32, 0, robots->stream>>>(step);
     TRY(robots, cudaGetLastError(), "a step");
     return nullptr;
 }
@@ -1011,6 +1282,7 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
     step.n = robots->n;
     step.parts = robots->parts;
     step.stride = variant_of(plan).stride;
+    step.lagged = robots->lagged;
     step.assembled = robots->assembled;
     step.scale = robots->scale;
     step.constant = robots->constant;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The back end of robots on the host: the source of the device's steps, compiled by the host's compiler, one lane a
 // robot. It shows on any machine that this source does what the library does.
-#include "gpu/robot.h"
+#include "gpu/free.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@ struct tdGpuRobots
     tdGpuPlan *plan;
     int32_t n;
     double *rows, *numbers;
+    double *near, *far; // of robots that move as a whole or touch others
     float *singles;
 };
 
@@ -29,6 +30,8 @@ static void release(tdGpuRobots *robots)
     free(robots->plan);
     free(robots->rows);
     free(robots->numbers);
+    free(robots->near);
+    free(robots->far);
     free(robots->singles);
     free(robots);
 }
@@ -56,7 +59,10 @@ static const char *create(const tdGpuPlan *plan, int32_t n, tdGpuRobots **out)
     robots->singles =
         calloc(r * (r + 1) / 2 + (1 + a) * r + 2 * r + TD_GPU_ACROSS * TD_ROW_U(r) + a * (a + 1), sizeof(float));
     robots->numbers = calloc(3 * (size_t)plan->cable_points + TD_CABLE_NUMBERS * a + TD_SMALL(a) + 1, sizeof(double));
-    return robots->rows == NULL || robots->singles == NULL || robots->numbers == NULL
+    robots->near = calloc(plan->apart != 0 ? (size_t)td_free_near(plan) : 1, sizeof(double));
+    robots->far = calloc(plan->apart != 0 ? (size_t)td_touch_far(plan) : 1, sizeof(double));
+    return robots->rows == NULL || robots->singles == NULL || robots->numbers == NULL || robots->near == NULL ||
+                   robots->far == NULL
                ? "there is not enough memory for the robots"
                : NULL;
 }
@@ -121,7 +127,14 @@ static int take_row(tdGpuRobots *robots, const tdGpuSteps *steps, double *row)
     {
         float energy;
         bool odd = td_robot_assemble(plan, row, lanes, &work, &energy);
-        td_robot_advance(plan, row, motion_at(plan, steps, row[plan->at.steps]), lanes, &work, energy, odd);
+        const double *motion = motion_at(plan, steps, row[plan->at.steps]);
+        if (plan->apart != 0)
+        {
+            tdFreeWork free_work = td_free_room(plan, &work, lanes, robots->near, robots->far);
+            td_free_advance(plan, row, motion, lanes, &work, &free_work, energy, odd);
+        }
+        else
+            td_robot_advance(plan, row, motion, lanes, &work, energy, odd);
     }
     return taken - (row[plan->at.status] != TD_GPU_GOES && taken > 0);
 }
@@ -144,10 +157,14 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
                 td_robot_feed(plan, row, steps->inputs + i * steps->in_robot + t * steps->in_time, steps->in_number,
                               steps->chosen, steps->n_inputs);
             taken += take_row(robots, steps, row);
-            if (steps->outputs != NULL)
-                td_robot_outputs(plan, tables_of(plan), row, motion_at(plan, steps, row[plan->at.steps] - 1),
-                                 row[plan->at.status] != TD_GPU_GOES, lanes,
-                                 steps->outputs + i * steps->out_robot + t * steps->out_time, steps->out_number);
+            if (steps->outputs == NULL)
+                continue;
+            double *to = steps->outputs + i * steps->out_robot + t * steps->out_time, g[TD_GPU_MODES];
+            bool stopped = row[plan->at.status] != TD_GPU_GOES;
+            td_robot_outputs(plan, tables_of(plan), row, motion_at(plan, steps, row[plan->at.steps] - 1), stopped,
+                             lanes, to, steps->out_number);
+            if (plan->trusts)
+                td_robot_trust(plan, tables_of(plan), row, stopped, lanes, g, to, steps->out_number);
         }
         steps->taken[i] = taken;
         steps->status[i] = (int32_t)row[plan->at.status];

@@ -5,7 +5,7 @@
 
 #include "body/spring.h"
 #include "constraint/constraint.h"
-#include "reduce/reduced_body.h"
+#include "gpu/compile_parts.h"
 #include "step/monitor.h"
 
 #include <math.h>
@@ -13,100 +13,6 @@
 #include <string.h>
 
 #define STILL 1e-6 // as in step/monitor.c
-
-// ---------------------------------------------------------------- what is refused
-
-static tdStatus refuse(const tdModel *model, tdError *error, const char *field, const char *what)
-{
-    return td_fail_at(error, TD_ERROR_INPUT, model->file, 0, field, "%s; use 'device: cpu' (docs/gpu.md has the list)",
-                      what);
-}
-
-/// The law as the GPU names it; -1: it does not know it.
-static int32_t law_of(const tdLaw *law)
-{
-    static const struct
-    {
-        tdLawKind kind;
-        int32_t law;
-    } known[] = {{TD_LAW_COROTATIONAL, TD_GPU_COROTATIONAL},
-                 {TD_LAW_COROTATIONAL_LAGGED, TD_GPU_LAGGED},
-                 {TD_LAW_STVK, TD_GPU_STVK},
-                 {TD_LAW_NEO_HOOKEAN, TD_GPU_NEO_HOOKEAN},
-                 {TD_LAW_MOONEY_RIVLIN, TD_GPU_MOONEY_RIVLIN}};
-    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
-        if (td_law(known[k].kind) == law)
-            return known[k].law;
-    return -1;
-}
-
-static tdStatus refuse_body(const tdModel *model, tdError *error)
-{
-    const tdBody *body = &model->bodies[0];
-    if (model->n_bodies != 1)
-        return refuse(model, error, "bodies", "the GPU steps scenes of one body, and this one has several");
-    if (body->ops != &td_reduced_ops)
-        return refuse(model, error, body->name, "the GPU steps reduced bodies alone: give a reduced model ('rom')");
-    const tdReduced *reduced = td_reduced_of(body);
-    if (reduced->floating != NULL || reduced->free_modes > 0)
-        return refuse(model, error, body->name, "the GPU steps bodies that are held, and this one moves as a whole");
-    if (reduced->n_u > 0)
-        return refuse(model, error, body->name, "nodes of the body are moved, which the GPU does not do");
-    if (td_reduced_polynomial(reduced) && reduced->r > TD_GPU_COLUMNS)
-        return refuse(model, error, body->name,
-                      "the reduced model's polynomials have more columns than the 32 that the GPU takes");
-    if (reduced->r > TD_GPU_MODES)
-        return refuse(model, error, body->name, "the reduced model has more modes than the 40 that the GPU takes");
-    for (int b = 0; b < reduced->domain.n_blocks; b++)
-    {
-        const tdMaterial *material = &reduced->domain.blocks[b].material;
-        if (law_of(material->law) < 0)
-            return refuse(model, error, material->law->name,
-                          "the GPU knows the laws 'corotational', 'corotational_lagged', 'stvk', 'neo_hookean' and "
-                          "'mooney_rivlin'");
-        if (material->n_prony > 0)
-            return refuse(model, error, body->name, "the GPU does not do materials that relax (prony)");
-        if (material->mean_dilatation)
-            return refuse(model, error, body->name, "the GPU does not average changes of volume (mean_dilatation)");
-        if (material->through != TD_THROUGH_VOLUME)
-            return refuse(model, error, body->name, "the GPU does not do membranes and plane bodies");
-    }
-    return TD_OK;
-}
-
-static tdStatus refuse_actuator(const tdModel *model, const tdActuator *actuator, tdError *error)
-{
-    const tdSceneActuator *given = actuator->given;
-    if (given->kind != TD_ACTUATOR_CABLE || actuator->measure.kind != TD_MEASURE_LENGTH)
-        return refuse(model, error, actuator->name, "of actuators the GPU does cables alone");
-    if (given->friction > 0)
-        return refuse(model, error, actuator->name, "the GPU does not do friction in cables");
-    if (given->drive != TD_DRIVE_EFFORT && given->drive != TD_DRIVE_DISPLACEMENT)
-        return refuse(model, error, actuator->name, "the GPU drives cables by effort or by displacement");
-    if (actuator->tool >= 0)
-        return refuse(model, error, actuator->name, "the GPU does not do tools");
-    return TD_OK;
-}
-
-static tdStatus refuse_scene(const tdModel *model, tdError *error)
-{
-    if (model->scheme.method != TD_METHOD_THETA || model->scheme.theta != 1 || model->scheme.theta_vq != 1)
-        return refuse(model, error, "integrator", "the GPU takes steps of backward Euler");
-    if (model->settings.newton)
-        return refuse(model, error, "newton", "the GPU takes one linearization a step");
-    if (model->touches || model->n_attachments > 0 || model->n_couplings > 0)
-        return refuse(model, error, "contact", "the GPU does not do contact, attachments and couplings");
-    if (model->n_tools > 0 || model->n_sensors > 0)
-        return refuse(model, error, model->n_tools > 0 ? "tools" : "sensors", "the GPU does not do tools and sensors");
-    for (int e = 0; e < model->n_effectors; e++)
-        if (model->effectors[e].given->has_target)
-            return refuse(model, error, model->effectors[e].name, "the GPU does not do inverse control (target)");
-    if (model->n_actuators > TD_GPU_ACTUATORS)
-        return refuse(model, error, "actuators", "the scene has more actuators than the 16 that the GPU takes");
-    for (int a = 0; a < model->n_actuators; a++)
-        TD_TRY(refuse_actuator(model, &model->actuators[a], error));
-    return TD_OK;
-}
 
 // ---------------------------------------------------------------- outputs
 
@@ -126,14 +32,20 @@ static const tdPointSet *seen_point(const tdModel *model, const char *name)
     if (!after(name, "effector", &rest))
         return NULL;
     const tdMeasure *measure = &model->effectors[td_model_find_effector(model, rest)].measure;
-    bool place = measure->kind == TD_MEASURE_POSITION && measure->n_sets == 1 && measure->sets[0].body == 0;
+    bool place = measure->kind == TD_MEASURE_POSITION && measure->n_sets == 1 &&
+                 measure->sets[0].body == td_gpu_body(model)->index;
     return place ? measure->sets : NULL;
 }
 
-static tdStatus plan_output(const tdModel *model, tdOutputInfo info, int rows, tdGpuOutput *out, tdError *error)
+static tdStatus plan_output(const tdModel *model, const tdGpuPlan *plan, tdOutputInfo info, int rows, tdGpuOutput *out,
+                            tdError *error)
 {
     const char *rest;
     *out = (tdGpuOutput){.count = (int32_t)info.count};
+    bool other = (after(info.name, "coords", &rest) || after(info.name, "rates", &rest)) &&
+                 td_model_find_body(model, rest) != td_gpu_body(model)->index;
+    if (other)
+        return td_gpu_refuse(model, error, info.name, "this body does not move, so it has no coordinates on the GPU");
     if (after(info.name, "time", &rest))
         out->kind = TD_GPU_OUT_TIME;
     else if (after(info.name, "input", &rest))
@@ -148,18 +60,32 @@ static tdStatus plan_output(const tdModel *model, tdOutputInfo info, int rows, t
         out->kind = TD_GPU_OUT_RATES;
     else if (after(info.name, "kinetic", &rest))
         out->kind = TD_GPU_OUT_KINETIC;
+    else if (after(info.name, "contacts", &rest) && plan->others > 0)
+        out->kind = TD_GPU_OUT_CONTACTS;
+    else if (after(info.name, "penetration", &rest) && plan->others > 0)
+        out->kind = TD_GPU_OUT_PENETRATION;
+    else if (after(info.name, "contact", &rest) && td_gpu_contact_pair(model, rest, &out->index))
+        out->kind = TD_GPU_OUT_CONTACT;
+    else if (after(info.name, "indicator", &rest))
+        out->kind = TD_GPU_OUT_INDICATOR;
+    else if (after(info.name, "rom_error", &rest))
+        out->kind = TD_GPU_OUT_ROM_ERROR;
+    else if (after(info.name, "elastic", &rest))
+        out->kind = TD_GPU_OUT_ELASTIC;
     else if (seen_point(model, info.name) != NULL)
         *out = (tdGpuOutput){TD_GPU_OUT_POINT, rows, 3, 0};
     else
-        return refuse(model, error, info.name,
-                      "the GPU does not make this output; it has time, probe, effector (positions), input, effort, "
-                      "displacement, coords, rates and kinetic");
+        return td_gpu_refuse(
+            model, error, info.name,
+            "the GPU does not support this output; it has time, probe, effector (positions), input, effort, "
+            "displacement, coords, rates, kinetic, elastic, contact, contacts, penetration, indicator and "
+            "rom_error");
     return TD_OK;
 }
 
 // ---------------------------------------------------------------- layout
 
-static int64_t reserve(tdGpuPlan *plan, int64_t count, size_t size)
+int64_t td_gpu_reserve(tdGpuPlan *plan, int64_t count, size_t size)
 {
     int64_t at = plan->bytes;
     plan->bytes = (at + count * (int64_t)size + 63) / 64 * 64;
@@ -168,14 +94,16 @@ static int64_t reserve(tdGpuPlan *plan, int64_t count, size_t size)
 
 static void lay_out_row(tdGpuPlan *plan)
 {
-    int32_t *one[] = {&plan->at.status,  &plan->at.steps, &plan->at.doubts, &plan->at.known, &plan->at.kinetic,
-                      &plan->at.elastic, &plan->at.most,  &plan->at.gain,   &plan->at.work,  &plan->at.force_work,
-                      &plan->at.young,   &plan->at.mass,  &plan->at.damping};
+    int32_t *one[] = {&plan->at.status,  &plan->at.steps, &plan->at.doubts,  &plan->at.known,   &plan->at.kinetic,
+                      &plan->at.elastic, &plan->at.most,  &plan->at.gain,    &plan->at.work,    &plan->at.force_work,
+                      &plan->at.young,   &plan->at.mass,  &plan->at.damping, &plan->at.friction};
     struct
     {
         int32_t *place, count;
-    } more[] = {{&plan->at.q, plan->r},
-                {&plan->at.v, plan->r},
+    } more[] = {{&plan->at.q, plan->coords},
+                {&plan->at.v, plan->coords},
+                {&plan->at.turn, plan->frame != 0 ? 4 : 0},
+                {&plan->at.touch, plan->others > 0 ? 3 * plan->others + 2 : 0},
                 {&plan->at.effort, plan->actuators},
                 {&plan->at.override_, plan->inputs},
                 {&plan->at.offset, plan->inputs},
@@ -204,6 +132,12 @@ static int32_t count_points(const tdReduced *reduced)
     return n;
 }
 
+/// Whether there are two choices of elements to compare; the CPU's rule (reduce/reduced_check.c).
+static bool has_check(const tdReduced *reduced)
+{
+    return reduced->check != NULL && reduced->amplitude > 0 && !td_reduced_polynomial(reduced);
+}
+
 static int64_t polynomial_columns(int64_t r)
 {
     return 1 + r + TD_GPU_PAIRS(r);
@@ -216,56 +150,79 @@ static int64_t polynomial_tiles(int64_t r)
 
 static void lay_out(const tdModel *model, const tdOutputs *outputs, tdGpuPlan *plan)
 {
-    const tdReduced *reduced = td_reduced_of(&model->bodies[0]);
+    const tdReduced *reduced = td_reduced_of(td_gpu_body(model));
     plan->version = TD_GPU_VERSION;
     plan->r = reduced->r;
     plan->points = count_points(reduced);
+    plan->check_points = has_check(reduced) ? count_points(reduced->check) : 0;
     plan->actuators = model->n_actuators;
     plan->inputs = model->n_inputs;
     plan->loads = reduced->n_loads;
     plan->outputs = outputs == NULL ? 0 : td_outputs_count(outputs);
     plan->width = outputs == NULL ? 0 : (int32_t)td_outputs_width(outputs);
     for (int a = 0; a < model->n_actuators; a++)
-        plan->cable_points += model->actuators[a].measure.n;
+    {
+        bool cavity = td_gpu_is_cavity(&model->actuators[a]);
+        plan->cavities += cavity;
+        plan->cable_points += cavity ? 0 : model->actuators[a].measure.n;
+    }
+    plan->lagged = reduced->domain.n_blocks > 0 && !td_reduced_polynomial(reduced);
     for (int b = 0; b < reduced->domain.n_blocks; b++)
-        plan->general |= law_of(reduced->domain.blocks[b].material.law) >= TD_GPU_STVK;
-    plan->gathers = 2 * (plan->cable_points - plan->actuators) > TD_GPU_ACROSS;
+    {
+        int32_t law = td_gpu_law(reduced->domain.blocks[b].material.law);
+        bool membrane = reduced->domain.blocks[b].material.through == TD_THROUGH_FREE;
+        plan->membranes |= membrane;
+        plan->general |= law >= TD_GPU_STVK || membrane;
+        plan->lagged &= law == TD_GPU_LAGGED && !membrane;
+    }
+    if (plan->r > TD_GPU_NARROW) // tables for short forms would not fit
+    {
+        plan->general = 1;
+        plan->lagged = 0;
+    }
+    int32_t segments = plan->cable_points - (plan->actuators - plan->cavities);
+    plan->gathers = 2 * segments > TD_GPU_ACROSS || plan->cavities > 0;
     for (int o = 0; o < plan->outputs; o++)
         plan->point_rows += seen_point(model, td_outputs_info(outputs, o).name) != NULL ? 3 : 0;
+    td_gpu_count_free(model, plan);
     lay_out_row(plan);
     int64_t r = plan->r;
     plan->bytes = (sizeof *plan + 63) / 64 * 64;
-    plan->B = reserve(plan, plan->points * 9 * r, sizeof(float));
-    plan->F0 = reserve(plan, (int64_t)plan->points * 9, sizeof(float));
-    plan->point = reserve(plan, plan->points, sizeof(tdGpuPoint));
+    int64_t points = (int64_t)plan->points + plan->check_points;
+    plan->B = td_gpu_reserve(plan, points * 9 * r, sizeof(float));
+    plan->F0 = td_gpu_reserve(plan, points * 9, sizeof(float));
+    plan->point = td_gpu_reserve(plan, points, sizeof(tdGpuPoint));
+    plan->volume = td_gpu_reserve(plan, plan->cavities * TD_GPU_TRIPLES(1 + r), sizeof(double));
+    plan->rest = td_gpu_reserve(plan, plan->check_points > 0 ? r * r : 0, sizeof(double));
     if (td_reduced_polynomial(reduced))
-        plan->polynomial =
-            reserve(plan, polynomial_tiles(reduced->r) * polynomial_columns(reduced->r) * TD_GPU_TILE, sizeof(float));
-    plan->K0 = reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
-    plan->M = reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
-    plan->weight = reserve(plan, 3 * r, sizeof(double));
-    plan->load = reserve(plan, plan->loads * (1 + r), sizeof(double));
-    plan->actuator = reserve(plan, plan->actuators, sizeof(tdGpuActuator));
-    plan->cable = reserve(plan, 3 * plan->cable_points * (1 + r), sizeof(double));
-    plan->segment = reserve(plan, 3 * plan->cable_points * r, sizeof(float));
-    plan->output = reserve(plan, plan->outputs, sizeof(tdGpuOutput));
-    plan->seen = reserve(plan, plan->point_rows * (1 + r), sizeof(double));
+        plan->polynomial = td_gpu_reserve(
+            plan, polynomial_tiles(reduced->r) * polynomial_columns(reduced->r) * TD_GPU_TILE, sizeof(float));
+    td_gpu_lay_out_free(plan);
+    plan->K0 = td_gpu_reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
+    plan->M = td_gpu_reserve(plan, r * TD_GPU_ROW(r), sizeof(float));
+    plan->weight = td_gpu_reserve(plan, 3 * r, sizeof(double));
+    plan->load = td_gpu_reserve(plan, plan->loads * (1 + r), sizeof(double));
+    plan->actuator = td_gpu_reserve(plan, plan->actuators, sizeof(tdGpuActuator));
+    plan->cable = td_gpu_reserve(plan, 3 * plan->cable_points * (1 + r), sizeof(double));
+    plan->segment = td_gpu_reserve(plan, 3 * plan->cable_points * r, sizeof(float));
+    plan->output = td_gpu_reserve(plan, plan->outputs, sizeof(tdGpuOutput));
+    plan->seen = td_gpu_reserve(plan, plan->point_rows * (1 + r), sizeof(double));
 }
 
 // ---------------------------------------------------------------- filling
-
-#define ARRAY(plan, type, name) ((type *)((char *)(plan) + (plan)->name))
 
 static tdGpuPoint point_of(const tdMaterial *material, double weight)
 {
     static const int32_t volumetric[] = {
         [TD_VOLUMETRIC_SQUARE] = TD_GPU_SQUARE, [TD_VOLUMETRIC_LOG] = TD_GPU_LOG, [TD_VOLUMETRIC_MIXED] = TD_GPU_MIXED};
     const double *p = material->parameters, *own = p + TD_PARAMETER_OWN;
-    tdGpuPoint point = {.weight = (float)weight, .law = law_of(material->law)};
+    tdGpuPoint point = {.weight = (float)weight, .law = td_gpu_law(material->law)};
+    int32_t membrane = material->through == TD_THROUGH_FREE ? TD_GPU_MEMBRANE : 0;
     if (point.law <= TD_GPU_STVK) // quadratic: mu and lambda
     {
         point.mu = (float)p[0];
         point.lambda = (float)p[1];
+        point.law |= membrane;
         return point;
     }
     bool second = point.law == TD_GPU_MOONEY_RIVLIN;
@@ -275,15 +232,16 @@ static tdGpuPoint point_of(const tdMaterial *material, double weight)
     point.volumetric = volumetric[(int)p[TD_PARAMETER_VOLUMETRIC]];
     point.c10 = (float)(second ? own[0] : 0.5 * own[0]);
     point.c01 = (float)(second ? own[1] : 0);
+    point.law |= membrane;
     return point;
 }
 
-// One point of the domain; K0 += 2 w mu B'B where rows are taken away from it.
+// One point of the domain; K0 += what is constant in its tangent. K0 NULL: a point of the second choice.
 static void fill_point(const tdReduced *reduced, const tdElements *block, int64_t batch, int lane, tdGpuPlan *plan,
                        int32_t to, double *K0)
 {
     int r = reduced->r, stride = reduced->stride;
-    const double *B = reduced->B + 36 * stride * (block->first + batch), *p = block->material.parameters;
+    const double *B = reduced->B + 36 * (int64_t)stride * (block->first + batch), *p = block->material.parameters;
     double w = block->weight[4 * batch + lane];
     float *out = ARRAY(plan, float, B) + (int64_t)to * 9 * r;
     for (int c = 0; c < 9; c++)
@@ -291,13 +249,83 @@ static void fill_point(const tdReduced *reduced, const tdElements *block, int64_
         const double *row = B + (4 * (int64_t)c + lane) * stride;
         for (int j = 0; j < r; j++)
             out[c * r + j] = (float)row[j];
-        for (int i = 0; i < r && plan->general == 0; i++)
+        for (int i = 0; i < r && plan->general == 0 && K0 != NULL; i++)
             for (int j = 0; j < r; j++)
-                K0[i * r + j] += 2 * w * p[0] * row[i] * row[j];
+                K0[i * r + j] += (plan->lagged ? 1 : 2) * w * p[0] * row[i] * row[j];
         ARRAY(plan, float, F0)
         [9 * to + c] = (float)reduced->F0[36 * (block->first + batch) + 4 * (int64_t)c + lane];
     }
     ARRAY(plan, tdGpuPoint, point)[to] = point_of(&block->material, w);
+}
+
+// All points of a domain, from `at` on.
+static void fill_domain(const tdReduced *reduced, tdGpuPlan *plan, int32_t at, double *K0)
+{
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+    {
+        const tdElements *block = &reduced->domain.blocks[b];
+        int64_t batches = (int64_t)block->batches * td_element_shape[block->kind].points;
+        for (int64_t k = 0; k < 4 * batches; k++)
+            if (block->weight[k] > 0)
+                fill_point(reduced, block, k / 4, (int)(k % 4), plan, at++, K0);
+    }
+}
+
+// K += the stiffness of a point at rest, where every law is Hooke's: 2 mu sym : sym + lambda tr tr.
+static void add_at_rest(const tdGpuPoint *point, int r, const float *B, double *K)
+{
+    double lambda = point->lambda; // of a membrane that of plane stress
+    if ((point->law & TD_GPU_MEMBRANE) != 0)
+        lambda = 2 * lambda * point->mu / (lambda + 2 * point->mu);
+    for (int i = 0; i < r; i++)
+        for (int j = 0; j <= i; j++)
+        {
+            double sum = 0, trace[2] = {0, 0};
+            for (int c = 0; c < 9; c++)
+            {
+                int turned = 3 * (c % 3) + c / 3;
+                sum += point->mu * (double)B[c * r + i] * ((double)B[c * r + j] + B[turned * r + j]);
+            }
+            for (int c = 0; c < 9; c += 4)
+            {
+                trace[0] += B[c * r + i];
+                trace[1] += B[c * r + j];
+            }
+            K[i * r + j] += point->weight * (sum + lambda * trace[0] * trace[1]);
+        }
+}
+
+// X = K^-1 / size, K n x n with its lower triangle alone, which becomes L. False: K is not definite.
+static bool invert(int n, double *K, double size, double *X)
+{
+    for (int k = 0; k < n; k++)
+        for (int i = k; i < n; i++)
+        {
+            double sum = K[i * n + k];
+            for (int j = 0; j < k; j++)
+                sum -= K[i * n + j] * K[k * n + j];
+            if (i == k && !(sum > 0))
+                return false;
+            K[i * n + k] = i == k ? sqrt(sum) : sum / K[k * n + k];
+        }
+    for (int c = 0; c < n; c++)
+    {
+        double *x = X + c * n; // symmetric: its rows are its columns
+        for (int i = 0; i < n; i++)
+        {
+            x[i] = i == c ? 1 / size : 0;
+            for (int j = 0; j < i; j++)
+                x[i] -= K[i * n + j] * x[j];
+            x[i] /= K[i * n + i];
+        }
+        for (int i = n - 1; i >= 0; i--)
+        {
+            for (int j = i + 1; j < n; j++)
+                x[i] -= K[j * n + i] * x[j];
+            x[i] /= K[i * n + i];
+        }
+    }
+    return true;
 }
 
 static int64_t ordered(int64_t *index, int n)
@@ -334,37 +362,39 @@ static void fill_polynomial(const tdStvk *stvk, tdGpuPlan *plan)
 
 static tdStatus fill_body(const tdModel *model, tdGpuPlan *plan, tdError *error)
 {
-    const tdReduced *reduced = td_reduced_of(&model->bodies[0]);
+    const tdReduced *reduced = td_reduced_of(td_gpu_body(model));
     int r = plan->r, stride = reduced->stride;
-    int32_t at = 0;
     double *K0 = td_take((size_t)r * (size_t)r, sizeof *K0);
     if (K0 == NULL)
         return td_fail_memory(error, "the plan of a GPU");
-    for (int b = 0; b < reduced->domain.n_blocks; b++)
-    {
-        const tdElements *block = &reduced->domain.blocks[b];
-        int64_t batches = (int64_t)block->batches * td_element_shape[block->kind].points;
-        for (int64_t k = 0; k < 4 * batches; k++)
-            if (block->weight[k] > 0)
-                fill_point(reduced, block, k / 4, (int)(k % 4), plan, at++, K0);
-    }
+    fill_domain(reduced, plan, 0, K0);
     for (int i = 0; i < r; i++)
         for (int j = 0; j < r; j++)
         {
             ARRAY(plan, float, K0)[i * TD_GPU_ROW(r) + j] = (float)K0[i * r + j];
             ARRAY(plan, float, M)[i * TD_GPU_ROW(r) + j] = (float)reduced->M[i * stride + j];
         }
+    if (plan->check_points > 0)
+    {
+        fill_domain(reduced->check, plan, plan->points, NULL);
+        memset(K0, 0, (size_t)r * (size_t)r * sizeof *K0);
+        for (int32_t e = 0; e < plan->points; e++)
+            add_at_rest(ARRAY(plan, tdGpuPoint, point) + e, r, ARRAY(plan, float, B) + (int64_t)e * 9 * r, K0);
+        if (!invert(r, K0, reduced->amplitude, ARRAY(plan, double, rest)))
+            plan->check_points = 0; // as on the CPU, nothing is checked
+    }
     free(K0);
     if (plan->polynomial != 0)
         fill_polynomial(&reduced->stvk, plan);
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3 && reduced->floating == NULL; c++)
         for (int i = 0; i < r; i++)
             ARRAY(plan, double, weight)[c * r + i] = reduced->weight[c * reduced->n + i];
     for (int k = 0; k < plan->loads; k++)
     {
         double *load = ARRAY(plan, double, load) + k * (1 + (int64_t)r);
         load[0] = reduced->loads[k].input;
-        memcpy(load + 1, reduced->loads[k].force, (size_t)r * sizeof *load);
+        if (reduced->floating == NULL) // else in the frame (frame.h)
+            memcpy(load + 1, reduced->loads[k].force, (size_t)r * sizeof *load);
     }
     return TD_OK;
 }
@@ -384,17 +414,19 @@ static void fill_points(const tdReduced *reduced, const tdPointSet *set, double 
 
 static void fill_actuators(const tdModel *model, tdGpuPlan *plan)
 {
-    const tdReduced *reduced = td_reduced_of(&model->bodies[0]);
-    int32_t first = 0;
+    const tdReduced *reduced = td_reduced_of(td_gpu_body(model));
+    int32_t first = 0, cavities = 0;
     for (int a = 0; a < plan->actuators; a++)
     {
         const tdActuator *from = &model->actuators[a];
         const tdSceneActuator *given = from->given;
+        bool cavity = td_gpu_is_cavity(from);
         ARRAY(plan, tdGpuActuator, actuator)
         [a] = (tdGpuActuator){.input = from->input,
                               .drive = given->drive == TD_DRIVE_EFFORT ? TD_GPU_EFFORT : TD_GPU_DISPLACEMENT,
-                              .first = first,
-                              .points = from->measure.n,
+                              .first = cavity ? cavities : first,
+                              .points = cavity ? 0 : from->measure.n,
+                              .cavity = cavity,
                               .sign = from->sign,
                               .rest = from->rest_value,
                               .compliance = from->compliance,
@@ -403,6 +435,13 @@ static void fill_actuators(const tdModel *model, tdGpuPlan *plan)
                               .displacement = {given->displacement[0], given->displacement[1]},
                               .effort_rate = given->effort_rate,
                               .displacement_rate = given->displacement_rate};
+        if (cavity)
+        {
+            const tdReducedSet *own = from->measure.sets[0].data;
+            int64_t size = TD_GPU_TRIPLES(1 + (int64_t)plan->r);
+            memcpy(ARRAY(plan, double, volume) + cavities++ * size, own->T, (size_t)size * sizeof(double));
+            continue;
+        }
         for (int s = 0; s < from->measure.n_sets; first += from->measure.sets[s++].n)
             fill_points(reduced, &from->measure.sets[s],
                         ARRAY(plan, double, cable) + 3 * (int64_t)first * (1 + plan->r));
@@ -421,11 +460,13 @@ static tdStatus fill_outputs(const tdModel *model, const tdOutputs *outputs, tdG
     for (int o = 0; o < plan->outputs; o++)
     {
         tdOutputInfo info = td_outputs_info(outputs, o);
-        TD_TRY(plan_output(model, info, rows, ARRAY(plan, tdGpuOutput, output) + o, error));
+        TD_TRY(plan_output(model, plan, info, rows, ARRAY(plan, tdGpuOutput, output) + o, error));
+        plan->trusts |= ARRAY(plan, tdGpuOutput, output)[o].kind >= TD_GPU_OUT_INDICATOR;
         const tdPointSet *point = seen_point(model, info.name);
         if (point == NULL)
             continue;
-        fill_points(td_reduced_of(&model->bodies[0]), point, ARRAY(plan, double, seen) + rows * (1 + (int64_t)plan->r));
+        fill_points(td_reduced_of(td_gpu_body(model)), point,
+                    ARRAY(plan, double, seen) + rows * (1 + (int64_t)plan->r));
         rows += 3;
     }
     return TD_OK;
@@ -436,9 +477,8 @@ tdStatus td_gpu_compile(const tdModel *model, const tdSettings *settings, const 
 {
     tdGpuPlan head = {0};
     *out = NULL;
-    TD_TRY(refuse_body(model, error));
-    TD_TRY(refuse_scene(model, error));
-    const tdReduced *reduced = td_reduced_of(&model->bodies[0]);
+    TD_TRY(td_gpu_check(model, error));
+    const tdReduced *reduced = td_reduced_of(td_gpu_body(model));
     lay_out(model, outputs, &head);
     head.precision = settings->rom_precision == TD_ROM_DOUBLE   ? TD_GPU_SINGLE
                      : settings->rom_precision == TD_ROM_SINGLE ? TD_GPU_HALF
@@ -446,14 +486,17 @@ tdStatus td_gpu_compile(const tdModel *model, const tdSettings *settings, const 
     head.h = model->scheme.h;
     head.alpha = reduced->soft->alpha;
     head.beta = reduced->soft->beta;
+    head.slope = reduced->slope > 0 ? reduced->slope : 0;
+    head.offset = reduced->offset;
     double still = STILL * model->size / model->scheme.h;
-    head.noise = model->bodies[0].mass * still * still;
+    head.noise = td_gpu_body(model)->mass * still * still;
     tdGpuPlan *plan = td_take(1, (size_t)head.bytes);
     if (plan == NULL)
         return td_fail_memory(error, "the plan of a GPU");
     *plan = head;
     tdStatus status = fill_body(model, plan, error);
     fill_actuators(model, plan);
+    td_gpu_fill_free(model, plan);
     if (status == TD_OK)
         status = fill_outputs(model, outputs, plan, error);
     if (status != TD_OK)
@@ -471,7 +514,9 @@ void td_gpu_row(const tdModel *model, const tdState *state, const tdGpuPlan *pla
 {
     const tdGpuRow *at = &plan->at;
     const tdConstraintState *cs = state->constraint;
-    const double *factors = td_state_factors(state, 0), *kept = state->monitor->kept;
+    const tdBody *body = td_gpu_body(model);
+    const double *factors = td_state_factors(state, body->index),
+                 *kept = state->monitor->kept + TD_MONITOR_NUMBERS * (int64_t)body->index;
     memset(row, 0, (size_t)at->width * sizeof *row);
     row[at->steps] = (double)state->steps;
     row[at->known] = state->monitor->known ? 1 : 0;
@@ -479,8 +524,10 @@ void td_gpu_row(const tdModel *model, const tdState *state, const tdGpuPlan *pla
     row[at->elastic] = kept[TD_MONITOR_ELASTIC];
     row[at->most] = kept[TD_MONITOR_MOST];
     row[at->gain] = kept[TD_MONITOR_GAIN];
-    memcpy(row + at->q, state->q, (size_t)plan->r * sizeof *row);
-    memcpy(row + at->v, state->v, (size_t)plan->r * sizeof *row);
+    memcpy(row + at->q, state->q + body->first, (size_t)plan->coords * sizeof *row);
+    memcpy(row + at->v, state->v + body->first, (size_t)plan->coords * sizeof *row);
+    if (plan->frame != 0)
+        memcpy(row + at->turn, td_reduced_mine(body, state)->floating->turn, 4 * sizeof *row);
     for (int a = 0; a < plan->actuators; a++)
         row[at->effort + a] = cs->effort[a];
     for (int i = 0; i < plan->inputs; i++)
@@ -492,17 +539,22 @@ void td_gpu_row(const tdModel *model, const tdState *state, const tdGpuPlan *pla
     row[at->young] = factors[TD_FACTOR_YOUNG];
     row[at->mass] = factors[TD_FACTOR_MASS];
     row[at->damping] = factors[TD_FACTOR_DAMPING];
+    row[at->friction] = td_state_friction(state);
 }
 
 tdStatus td_gpu_state(const tdModel *model, const tdGpuPlan *plan, const double *row, tdState *state, tdError *error)
 {
     const tdGpuRow *at = &plan->at;
     tdConstraintState *cs = state->constraint;
-    double *kept = state->monitor->kept, *parameters = state->parameters;
+    const tdBody *body = td_gpu_body(model);
+    double *kept = state->monitor->kept + TD_MONITOR_NUMBERS * (int64_t)body->index, *parameters = state->parameters;
+    double *factors = parameters + 4 + TD_FACTORS * (int64_t)body->index;
     state->steps = (int64_t)row[at->steps];
     state->time = (double)state->steps * model->scheme.h;
-    memcpy(state->q, row + at->q, (size_t)plan->r * sizeof *row);
-    memcpy(state->v, row + at->v, (size_t)plan->r * sizeof *row);
+    memcpy(state->q + body->first, row + at->q, (size_t)plan->coords * sizeof *row);
+    memcpy(state->v + body->first, row + at->v, (size_t)plan->coords * sizeof *row);
+    if (plan->frame != 0)
+        memcpy(td_reduced_mine(body, state)->floating->turn, row + at->turn, 4 * sizeof *row);
     for (int a = 0; a < plan->actuators; a++)
         cs->effort[a] = row[at->effort + a];
     for (int i = 0; i < plan->inputs; i++)
@@ -510,12 +562,13 @@ tdStatus td_gpu_state(const tdModel *model, const tdGpuPlan *plan, const double 
         double set = row[at->override_ + i], offset = row[at->offset + i];
         state->override[i] = set;
         state->input[i] = state->input_end[i] = (isnan(set) ? td_input_value(model, i, state->time) : set) + offset;
-        parameters[4 + TD_FACTORS + i] = offset;
+        parameters[4 + TD_FACTORS * (int64_t)model->n_bodies + i] = offset;
     }
     memcpy(parameters, row + at->gravity, 3 * sizeof *row);
-    parameters[4 + TD_FACTOR_YOUNG] = row[at->young];
-    parameters[4 + TD_FACTOR_MASS] = row[at->mass];
-    parameters[4 + TD_FACTOR_DAMPING] = row[at->damping];
+    parameters[3] = row[at->friction];
+    factors[TD_FACTOR_YOUNG] = row[at->young];
+    factors[TD_FACTOR_MASS] = row[at->mass];
+    factors[TD_FACTOR_DAMPING] = row[at->damping];
     TD_TRY(td_state_restore(model, state, error));
     td_constraint_measure(model, state);
     td_monitor_forget(model, state);
@@ -523,8 +576,7 @@ tdStatus td_gpu_state(const tdModel *model, const tdGpuPlan *plan, const double 
     {
         kept[TD_MONITOR_MOST] = row[at->most];
         kept[TD_MONITOR_GAIN] = row[at->gain];
-        model->bodies[0].ops->energy(model, &model->bodies[0], state, &kept[TD_MONITOR_KINETIC],
-                                     &kept[TD_MONITOR_ELASTIC]);
+        body->ops->energy(model, body, state, &kept[TD_MONITOR_KINETIC], &kept[TD_MONITOR_ELASTIC]);
         state->monitor->known = 1;
     }
     return TD_OK;

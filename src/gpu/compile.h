@@ -5,7 +5,7 @@
 #include "gpu/plan.h"
 
 /// The plan of a model with what is to be read of its robots, to be released by free(). TD_ERROR_INPUT: there is
-/// something in the scene that the GPU does not do; the message says what.
+/// something in the scene that the GPU does not support; the message says what.
 tdStatus td_gpu_compile(const tdModel *model, const tdSettings *settings, const tdOutputs *outputs, tdGpuPlan **out,
                         tdError *error);
 /// A state as the row of a robot, and back.

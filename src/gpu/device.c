@@ -43,7 +43,7 @@ tdStatus td_gpu_open(const char *file, tdGpuLibrary *out, tdError *error)
     const char *why = NULL;
     tdStatus status = TD_OK;
     if (entry == NULL)
-        status = td_fail(error, TD_ERROR_INPUT, "'%.300s' is no back end of a GPU: it has no %s; " LOCAL,
+        status = td_fail(error, TD_ERROR_INPUT, "'%.300s' is not a GPU back end: it has no %s; " LOCAL,
                          file == NULL ? TD_GPU_LIBRARY : file, TD_GPU_SYMBOL);
     else if ((out->back = entry())->version != TD_GPU_VERSION)
         status = td_fail(error, TD_ERROR_INPUT,

@@ -26,7 +26,8 @@ struct tdAssembledRobot
     const float *K0;            ///< r rows of TD_GPU_ROW(r), as M
     int stride, parts;
     size_t apart;
-    float constant; ///< factor of K0
+    float constant;  ///< factor of K0
+    float varying;   ///< factor of K
 };
 
 /// Rows of the lower triangle that belong to a lane, from one part of what was assembled. Other blocks may have written
@@ -73,7 +74,7 @@ static __device__ __forceinline__ bool factor(const tdGpuPlan *plan, const tdRob
         const int i = lanes.lane + L * s;
         if (i < r)
         {
-            const float mine = stiff * in.scale[i];
+            const float mine = stiff * in.varying * in.scale[i];
 #pragma unroll
             for (int j = 0; j < COLUMNS; j += 4)
                 if (j <= L * s + L - 1 && j <= i)

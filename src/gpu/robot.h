@@ -32,9 +32,20 @@ TD_BOTH double td_lanes_sum(tdLanes lanes, double x)
         x += __shfl_xor_sync(lanes.mask, x, k);
     return x;
 }
+TD_BOTH double td_lanes_most(tdLanes lanes, double x)
+{
+    for (int k = 1; k < lanes.n; k *= 2)
+        x = fmax(x, __shfl_xor_sync(lanes.mask, x, k));
+    return x;
+}
 #else
 #define TD_SYNC(lanes) ((void)(lanes))
 TD_BOTH double td_lanes_sum(tdLanes lanes, double x)
+{
+    (void)lanes;
+    return x;
+}
+TD_BOTH double td_lanes_most(tdLanes lanes, double x)
 {
     (void)lanes;
     return x;
@@ -207,32 +218,49 @@ typedef struct tdPolar
     float turning;                  ///< det (trace I - S) = trace second - det
 } tdPolar;
 
-/// R and numbers of S; C = F'F, upper triangle 00 01 02 11 12 22. Where F is not nearly flat without a loop over
-/// matrices: t = trace S is the largest root of t^4 - 2 |F|^2 t^2 - 8 det F t + |F|^4 - 4 |cof F|^2, and R = dt/dF.
-/// What is left of the error is along R, and goes when R is given its length.
-TD_BOTH tdPolar td_polar(const float *F, float *R, float *C)
+/// The largest root t of t^4 - 2 |F|^2 t^2 - 8 det F t + |F|^4 - 4 |cof F|^2, which is trace S, on its way from above.
+typedef struct tdPolarRoot
 {
-    float cof[9];
-    tdPolar out;
-    out.det = td_cofactor9(F, cof);
+    float t, step, size, eight, last;
+} tdPolarRoot;
+
+/// C = F'F, upper triangle 00 01 02 11 12 22. False: F is nearly flat, and there is no root to go to.
+TD_BOTH bool td_polar_begin(const float *F, float *cof, float *C, tdPolar *out, tdPolarRoot *root)
+{
+    out->det = td_cofactor9(F, cof);
     C[0] = F[0] * F[0] + F[3] * F[3] + F[6] * F[6];
     C[1] = F[0] * F[1] + F[3] * F[4] + F[6] * F[7];
     C[2] = F[0] * F[2] + F[3] * F[5] + F[6] * F[8];
     C[3] = F[1] * F[1] + F[4] * F[4] + F[7] * F[7];
     C[4] = F[1] * F[2] + F[4] * F[5] + F[7] * F[8];
     C[5] = F[2] * F[2] + F[5] * F[5] + F[8] * F[8];
-    float size = out.size = C[0] + C[3] + C[5];
-    if (out.det > 0.02f * size) // at rest det is 1 and the size 3; NaN goes the other way
+    float size = out->size = C[0] + C[3] + C[5];
+    float minors = C[0] * C[3] - C[1] * C[1] + C[0] * C[5] - C[2] * C[2] + C[3] * C[5] - C[4] * C[4];
+    root->size = size;
+    root->last = size * size - 4 * minors;
+    root->eight = 8 * out->det;
+    root->t = root->step = 3 * size * td_inverse_root(3 * size);
+    return out->det > 0.02f * size; // at rest det is 1 and the size 3; NaN goes the other way
+}
+
+/// Newton's method, its error squared each time; true: it has to go on.
+TD_BOTH bool td_polar_step(tdPolarRoot *root)
+{
+    float t = root->t, square = t * t;
+    root->step = td_quotient((square - 2 * root->size) * square - root->eight * t + root->last,
+                             4 * t * (square - root->size) - root->eight);
+    root->t = t - root->step;
+    return fabsf(root->step) > 1e-5f * root->t;
+}
+
+/// R = dt/dF. What is left of the error is along R, and goes when R is given its length.
+TD_BOTH void td_polar_end(const float *F, const float *cof, const float *C, bool root_found, const tdPolarRoot *root,
+                          tdPolar *out, float *R)
+{
+    if (root_found)
     {
-        float minors = C[0] * C[3] - C[1] * C[1] + C[0] * C[5] - C[2] * C[2] + C[3] * C[5] - C[4] * C[4];
-        float last = size * size - 4 * minors, eight = 8 * out.det, t = 3 * size * td_inverse_root(3 * size), step = t;
-        for (int i = 0; i < 12 && fabsf(step) > 1e-5f * t; i++) // from above, its error squared each time
-        {
-            float square = t * t;
-            step = td_quotient((square - 2 * size) * square - eight * t + last, 4 * t * (square - size) - eight);
-            t -= step;
-        }
-        float square = t * t, inverse = td_quotient(1.0f, t * (square - size) - 2 * out.det), norm = 0;
+        float t = root->t, size = out->size, square = t * t,
+              inverse = td_quotient(1.0f, t * (square - size) - 2 * out->det), norm = 0;
         float of_F = inverse * (square + size), of_C = 2 * inverse * t, of_FC = -2 * inverse;
         for (int i = 0; i < 9; i += 3)
         {
@@ -249,22 +277,33 @@ TD_BOTH tdPolar td_polar(const float *F, float *R, float *C)
     }
     else
         td_rotation_any(F, R);
-    out.trace = 0;
+    out->trace = 0;
     for (int k = 0; k < 9; k++)
-        out.trace += R[k] * F[k];
-    out.second = 0.5f * (out.trace * out.trace - size);
-    out.turning = out.trace * out.second - out.det;
+        out->trace += R[k] * F[k];
+    out->second = 0.5f * (out->trace * out->trace - out->size);
+    out->turning = out->trace * out->second - out->det;
+}
+
+/// R and numbers of S; C as in td_polar_begin. Where F is not nearly flat without a loop over matrices.
+TD_BOTH tdPolar td_polar(const float *F, float *R, float *C)
+{
+    float cof[9];
+    tdPolar out;
+    tdPolarRoot root;
+    bool found = td_polar_begin(F, cof, C, &out, &root), more = found;
+    for (int i = 0; i < 12 && more; i++)
+        more = td_polar_step(&root);
+    td_polar_end(F, cof, C, found, &root, &out, R);
     return out;
 }
 
 // ---------------------------------------------------------------- a point
 
-/// Rotation, stress P and energy density; C = F'F, upper triangle.
-TD_BOTH float td_point_stress(const float *F, float mu, float lambda, float *P, float *R, float *C, tdPolar *polar)
+/// Stress P and energy density, from R and the trace of S.
+TD_BOTH float td_turned_stress(const float *F, const float *R, float trace_S, float mu, float lambda, float *P)
 {
     float square = 0;
-    *polar = td_polar(F, R, C);
-    const float trace = polar->trace - 3;
+    const float trace = trace_S - 3;
     TD_UNROLL
     for (int k = 0; k < 9; k++)
     {
@@ -273,6 +312,13 @@ TD_BOTH float td_point_stress(const float *F, float mu, float lambda, float *P, 
         P[k] = 2 * mu * d + lambda * trace * R[k];
     }
     return mu * square + 0.5f * lambda * trace * trace;
+}
+
+/// The same with the rotation; C = F'F, upper triangle.
+TD_BOTH float td_point_stress(const float *F, float mu, float lambda, float *P, float *R, float *C, tdPolar *polar)
+{
+    *polar = td_polar(F, R, C);
+    return td_turned_stress(F, R, polar->trace, mu, lambda, P);
 }
 
 /// Rows V with tangent = (1 + damped) 2 mu I + V0 V0' - V1 V1' - V2 V2' - V3 V3', V0 = along R: that of the law and
@@ -342,8 +388,8 @@ TD_BOTH float td_point(const float *F, float mu, float lambda, int law, float da
     return energy;
 }
 
-/// Stress, energy density and all of the tangent of a point, whatever its law: TD_GPU_PACKED.
-TD_BOTH float td_point_whole(const tdGpuPoint *point, const float *F, float damped, float *P, float *D, bool *odd)
+/// Stress, energy density and all of the tangent of a point that is no membrane: TD_GPU_PACKED.
+TD_BOTH float td_point_solid(const tdGpuPoint *point, const float *F, float damped, float *P, float *D, bool *odd)
 {
     *odd = false;
     if (point->law >= TD_GPU_STVK)
@@ -359,6 +405,131 @@ TD_BOTH float td_point_whole(const tdGpuPoint *point, const float *F, float damp
                                      V[0][i] * V[0][j] - V[1][i] * V[1][j] - V[2][i] * V[2][j];
     }
     return energy;
+}
+
+#define TD_GPU_THROUGH 20 // passes for P n = 0, at most
+
+/// D = D - M S^-1 M', M = D n and S = n . D . n; r: where not NULL, S^-1 times it, and D stays.
+TD_BOTH void td_gpu_condense(const float *n, float *D, const float *r, float *d)
+{
+    float M[9][3], S[6], inverse[6];
+    for (int i = 0; i < 9; i++)
+        for (int k = 0; k < 3; k++)
+        {
+            M[i][k] = 0;
+            for (int j = 0; j < 3; j++)
+            {
+                int c = 3 * k + j;
+                M[i][k] += n[j] * D[i >= c ? TD_GPU_PACKED(i, c) : TD_GPU_PACKED(c, i)];
+            }
+        }
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k <= i; k++)
+            S[TD_GPU_PACKED(i, k)] = n[0] * M[3 * i][k] + n[1] * M[3 * i + 1][k] + n[2] * M[3 * i + 2][k];
+    float c00 = S[2] * S[5] - S[4] * S[4], c10 = S[4] * S[3] - S[1] * S[5], c20 = S[1] * S[4] - S[2] * S[3];
+    float by = 1 / (S[0] * c00 + S[1] * c10 + S[3] * c20);
+    inverse[0] = c00 * by;
+    inverse[1] = c10 * by;
+    inverse[2] = (S[0] * S[5] - S[3] * S[3]) * by;
+    inverse[3] = c20 * by;
+    inverse[4] = (S[1] * S[3] - S[0] * S[4]) * by;
+    inverse[5] = (S[0] * S[2] - S[1] * S[1]) * by;
+    for (int i = 0; i < (r != NULL ? 1 : 9); i++)
+    {
+        const float *x = r != NULL ? r : M[i];
+        float y[3] = {inverse[0] * x[0] + inverse[1] * x[1] + inverse[3] * x[2],
+                      inverse[1] * x[0] + inverse[2] * x[1] + inverse[4] * x[2],
+                      inverse[3] * x[0] + inverse[4] * x[1] + inverse[5] * x[2]};
+        for (int k = 0; k < 3 && r != NULL; k++)
+            d[k] = y[k];
+        for (int c = 0; c <= i && r == NULL; c++)
+            D[TD_GPU_PACKED(i, c)] -= y[0] * M[c][0] + y[1] * M[c][1] + y[2] * M[c][2];
+    }
+}
+
+/// A membrane (body/point.h): F = flat + f x n with P n = 0, from the f that keeps the volume on; the tangent is that
+/// of what is left. Not finite where no f is found.
+#if defined(__CUDACC__)
+static __host__ __device__ __noinline__
+#else
+static inline
+#endif
+    float
+    td_point_membrane(const tdGpuPoint *point, const float *flat, float damped, float *P, float *D, bool *odd)
+{
+    tdGpuPoint solid = *point;
+    float cof[9], n[3] = {0, 0, 0}, f[3] = {0, 0, 0}, F[9], most = 0, energy = 0, way = 1, size = 0;
+    solid.law &= ~TD_GPU_MEMBRANE;
+    td_cofactor9(flat, cof); // = a x n, a normal to the membrane as it is
+    for (int i = 0; i < 3; i++)
+    {
+        float square = cof[3 * i] * cof[3 * i] + cof[3 * i + 1] * cof[3 * i + 1] + cof[3 * i + 2] * cof[3 * i + 2];
+        float by = td_inverse_root(square);
+        for (int k = 0; k < 3 && square > most; k++)
+            n[k] = cof[3 * i + k] * by;
+        most = fmaxf(most, square);
+    }
+    for (int i = 0; i < 3; i++)
+    {
+        f[i] = cof[3 * i] * n[0] + cof[3 * i + 1] * n[1] + cof[3 * i + 2] * n[2];
+        size += f[i] * f[i];
+    }
+    for (int i = 0; i < 3; i++)
+        f[i] /= size;
+    for (int pass = 0; pass < TD_GPU_THROUGH; pass++)
+    {
+        float r[3], d[3];
+        for (int c = 0; c < 9; c++)
+            F[c] = flat[c] + f[c / 3] * n[c % 3];
+        energy = td_point_solid(&solid, F, 0, P, D, odd);
+        for (int i = 0; i < 3; i++)
+            r[i] = P[3 * i] * n[0] + P[3 * i + 1] * n[1] + P[3 * i + 2] * n[2];
+        td_gpu_condense(n, D, r, d);
+        size = sqrtf(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]);
+        way = sqrtf(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+        if (way <= 2e-7f * size)
+            break;
+        for (int i = 0; i < 3; i++)
+            f[i] -= (way > 0.5f * size ? 0.5f * size / way : 1.0f) * d[i];
+    }
+    if (!(way <= 1e-5f * size))
+        energy = P[0] = NAN;
+    td_gpu_condense(n, D, NULL, NULL);
+    if (damped > 0 && solid.law >= TD_GPU_STVK) // the stiffness of plane stress at rest, carried along
+    {
+        float left[9], right[9];
+        td_gpu_gram(flat, left, right);
+        solid.lambda = 2 * solid.lambda * solid.mu / (solid.lambda + 2 * solid.mu);
+        td_gpu_add_damping(&solid, damped, flat, left, D);
+    }
+    else if (damped > 0) // that of the law with its rotation kept
+    {
+        float kept[TD_GPU_PACKED(9, 0)], Q[9];
+        solid.law = TD_GPU_LAGGED;
+        td_point_solid(&solid, F, 0, Q, kept, odd);
+        td_gpu_condense(n, kept, NULL, NULL);
+        for (int k = 0; k < TD_GPU_PACKED(9, 0); k++)
+            D[k] += damped * kept[k];
+    }
+    return energy;
+}
+
+/// The same of any point.
+TD_BOTH float td_point_whole(const tdGpuPoint *point, const float *F, float damped, float *P, float *D, bool *odd)
+{
+    return (point->law & TD_GPU_MEMBRANE) != 0 ? td_point_membrane(point, F, damped, P, D, odd)
+                                               : td_point_solid(point, F, damped, P, D, odd);
+}
+
+/// Stress and energy density of a point, whatever its law.
+TD_BOTH float td_point_force(const tdGpuPoint *point, const float *F, float *P)
+{
+    float R[9], C[6], D[TD_GPU_PACKED(9, 0)];
+    tdPolar polar;
+    bool odd;
+    if (point->law >= TD_GPU_STVK)
+        return td_point_whole(point, F, 0, P, D, &odd);
+    return td_point_stress(F, point->mu, point->lambda, P, R, C, &polar);
 }
 
 /// K + damped K_damping in the place of K: all damping of the material, at the cost of the tangent.
@@ -398,6 +569,47 @@ TD_BOTH float td_robot_add_rows(int r, const tdGpuPoint *point, const float *B, 
             work->S[td_row(r, i) + j] += work->u[i] * work->u[j] - work->u[r + i] * work->u[r + j] -
                                          work->u[2 * r + i] * work->u[2 * r + j] -
                                          work->u[3 * r + i] * work->u[3 * r + j];
+    return energy;
+}
+
+/// Entry k of the product that makes cof(A + B) = cof A + A x B + cof B.
+TD_BOTH float td_gpu_cross(const float *A, const float *B, int stride, int k)
+{
+    int i = k / 3, j = k % 3, i1 = 3 * ((i + 1) % 3), i2 = 3 * ((i + 2) % 3), j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+    return A[i1 + j1] * B[(i2 + j2) * stride] + A[i2 + j2] * B[(i1 + j1) * stride] -
+           A[i1 + j2] * B[(i2 + j1) * stride] - A[i2 + j1] * B[(i1 + j2) * stride];
+}
+
+/// The same where the tangent keeps the rotation: (lambda + mu) b'b - 2 mu R : cof(B), b = R : B, in the place of three
+/// rows that are taken away from 2 mu B'B (lagged.cuh).
+TD_BOTH float td_robot_add_lagged(int r, const tdGpuPoint *point, const float *B, const float *F, float damped,
+                                  float *P, const tdRobotWork *work, tdLanes lanes)
+{
+    float R[9], C[6], weight = (1 + damped) * point->weight;
+    tdPolar polar;
+    float energy = td_point_stress(F, point->mu, point->lambda, P, R, C, &polar);
+    TD_SYNC(lanes);
+    for (int j = lanes.lane; j < r; j += lanes.n)
+    {
+        float b = 0;
+        for (int c = 0; c < 9; c++)
+            b += R[c] * B[c * r + j];
+        work->u[j] = b;
+    }
+    TD_SYNC(lanes);
+    for (int i = lanes.lane; i < r; i += lanes.n)
+    {
+        float T[9], b = weight * (point->lambda + point->mu) * work->u[i];
+        for (int c = 0; c < 9; c++)
+            T[c] = weight * point->mu * td_gpu_cross(R, B + i, r, c);
+        for (int j = 0; j <= i; j++)
+        {
+            float x = b * work->u[j];
+            for (int c = 0; c < 9; c++)
+                x -= T[c] * B[c * r + j];
+            work->S[td_row(r, i) + j] += x;
+        }
+    }
     return energy;
 }
 
@@ -485,7 +697,7 @@ TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes
         const float *B = TD_GPU_ARRAY(plan, float, B) + (int64_t)e * 9 * r, *F0 = TD_GPU_ARRAY(plan, float, F0) + 9 * e;
         const tdGpuPoint *point = TD_GPU_ARRAY(plan, tdGpuPoint, point) + e;
         float F[9], P[9];
-        bool odd;
+        bool odd = false;
         for (int c = 0; c < 9; c++)
         {
             float x = 0;
@@ -493,8 +705,9 @@ TD_BOTH bool td_robot_assemble(const tdGpuPlan *plan, const double *row, tdLanes
                 x += B[c * r + j] * (float)q[j];
             F[c] = F0[c] + (float)td_lanes_sum(lanes, x);
         }
-        sum += point->weight * (plan->general != 0 ? td_robot_add_whole(r, point, B, F, damped, P, &odd, work, lanes)
-                                                   : td_robot_add_rows(r, point, B, F, damped, P, &odd, work, lanes));
+        sum += point->weight * (plan->general != 0  ? td_robot_add_whole(r, point, B, F, damped, P, &odd, work, lanes)
+                                : plan->lagged != 0 ? td_robot_add_lagged(r, point, B, F, damped, P, work, lanes)
+                                                    : td_robot_add_rows(r, point, B, F, damped, P, &odd, work, lanes));
         any = any || odd;
         for (int j = lanes.lane; j < r; j += lanes.n)
         {
@@ -589,10 +802,91 @@ TD_BOTH double td_robot_length(const tdGpuActuator *cable, const double *place)
     return length;
 }
 
-/// Displacement of a cable without its stretch where there are no places yet: for outputs.
+/// T_ijk y_k of a cavity, y = (1, q).
+TD_BOTH double td_cavity_entry(const double *T, int r, int i, int j, const double *q)
+{
+    int high = i > j ? i : j, low = i > j ? j : i, k = 1;
+    const double *t = T + TD_GPU_TRIPLES(high) + TD_GPU_PAIRS(low);
+    double sum = t[0];
+    for (; k <= low; k++)
+        sum += t[k] * q[k - 1];
+    for (; k <= high; k++)
+        sum += T[TD_GPU_TRIPLES(high) + TD_GPU_PAIRS(k) + low] * q[k - 1];
+    for (; k <= r; k++)
+        sum += T[TD_GPU_TRIPLES(k) + TD_GPU_PAIRS(high) + low] * q[k - 1];
+    return sum;
+}
+
+/// T_ijk y_j y_k: dV/dy_i is three times that.
+TD_BOTH double td_cavity_row(const double *T, int r, int i, const double *q)
+{
+    double sum = td_cavity_entry(T, r, i, 0, q);
+    for (int j = 1; j <= r; j++)
+        sum += td_cavity_entry(T, r, i, j, q) * q[j - 1];
+    return sum;
+}
+
+TD_BOTH const double *td_cavity(const tdGpuPlan *plan, const tdGpuActuator *actuator)
+{
+    return TD_GPU_ARRAY(plan, double, volume) + (int64_t)actuator->first * TD_GPU_TRIPLES(1 + plan->r);
+}
+
+/// Volumes of cavities to where their travel will be, and their rows to where those of all actuators are.
+TD_BOTH void td_robot_volumes(const tdGpuPlan *plan, const double *q, tdLanes lanes, const tdRobotWork *work)
+{
+    int r = plan->r;
+    const tdGpuActuator *list = TD_GPU_TABLE(work->tables, plan, tdGpuActuator, actuator);
+    for (int a = 0; a < plan->actuators && plan->cavities > 0; a++)
+    {
+        if (list[a].cavity == 0)
+            continue;
+        const double *T = td_cavity(plan, list + a);
+        float *J = work->S + td_row(r, r + 1 + a);
+        double part = 0;
+        for (int i = lanes.lane; i <= r; i += lanes.n)
+        {
+            double x = td_cavity_row(T, r, i, q);
+            part += i > 0 ? x * q[i - 1] : x;
+            if (i > 0)
+                J[i - 1] = (float)(3 * list[a].sign * x);
+        }
+        part = td_lanes_sum(lanes, part);
+        if (lanes.lane == 0)
+            work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_TRAVEL] = part;
+    }
+    TD_SYNC(lanes);
+}
+
+/// S += h^2 times what a pressure adds to the stiffness, -p d2V/dq2, which may be of either sign.
+TD_BOTH void td_robot_press(const tdGpuPlan *plan, const double *q, tdLanes lanes, const tdRobotWork *work)
+{
+    int r = plan->r;
+    const tdGpuActuator *list = TD_GPU_TABLE(work->tables, plan, tdGpuActuator, actuator);
+    for (int a = 0; a < plan->actuators && plan->cavities > 0; a++)
+    {
+        double effort = work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_EFFORT];
+        if (list[a].cavity == 0 || effort == 0)
+            continue;
+        const double *T = td_cavity(plan, list + a), factor = -6 * plan->h * plan->h * list[a].sign * effort;
+        for (int i = lanes.lane; i < r; i += lanes.n)
+            for (int j = 0; j <= i; j++)
+                work->S[td_row(r, i) + j] += (float)(factor * td_cavity_entry(T, r, 1 + i, 1 + j, q));
+    }
+    TD_SYNC(lanes);
+}
+
+/// Displacement of an actuator without its stretch where there are no places yet: for outputs.
 TD_BOTH double td_robot_travel(const tdGpuPlan *plan, const char *tables, const tdGpuActuator *cable, const double *q)
 {
     int width = 1 + plan->r;
+    if (cable->cavity != 0)
+    {
+        const double *T = td_cavity(plan, cable);
+        double volume = td_cavity_row(T, plan->r, 0, q);
+        for (int i = 1; i <= plan->r; i++)
+            volume += q[i - 1] * td_cavity_row(T, plan->r, i, q);
+        return cable->sign * (volume - cable->rest);
+    }
     double length = 0, last[3] = {0, 0, 0};
     for (int k = 0; k < cable->points; k++)
     {
@@ -623,7 +917,8 @@ TD_BOTH bool td_robot_latch(const tdGpuPlan *plan, const double *row, const doub
     {
         double *c = work->cable + TD_CABLE_NUMBERS * a, input = td_robot_input(plan, row, motion, list[a].input);
         double effort = row[plan->at.effort + a];
-        double travel = list[a].sign * (td_robot_length(list + a, work->place) - list[a].rest);
+        double size = list[a].cavity != 0 ? c[TD_CABLE_TRAVEL] : td_robot_length(list + a, work->place);
+        double travel = list[a].sign * (size - list[a].rest);
         double displacement = travel + list[a].compliance * effort;
         td_robot_interval(list[a].effort, effort, list[a].effort_rate * plan->h, c + TD_CABLE_EFFORT_LOW,
                           c + TD_CABLE_EFFORT_HIGH);
@@ -687,7 +982,7 @@ TD_BOTH int td_robot_rows(const tdGpuPlan *plan, tdLanes lanes, const tdRobotWor
         const tdGpuActuator *cable = list + a;
         float *J = work->S + td_row(r, r + 1 + a), sign = (float)cable->sign;
         float effort = (float)(-work->cable[TD_CABLE_NUMBERS * a + TD_CABLE_EFFORT]) * sign;
-        for (int j = lanes.lane; j < r; j += lanes.n)
+        for (int j = lanes.lane; j < r && cable->cavity == 0; j += lanes.n) // that of a cavity is there
             J[j] = 0;
         for (int k = cable->first; k + 1 < cable->first + cable->points; k++)
         {
@@ -1033,6 +1328,7 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
     double kinetic = 0.5 * td_lanes_sum(lanes, part), elastic = young * energy;
     force_work = young * td_lanes_sum(lanes, force_work);
     td_robot_places(plan, work->tables, q, lanes, work->place);
+    td_robot_volumes(plan, q, lanes, work);
     bool good = td_robot_latch(plan, row, motion, lanes, work);
     TD_SYNC(lanes);
     if (lanes.lane == 0)
@@ -1047,6 +1343,8 @@ TD_BOTH void td_robot_advance(const tdGpuPlan *plan, double *row, const double *
     // A, and right-hand sides behind it.
     double of_mass = mass * (1 + h * plan->alpha * row[at->damping]), of_K = h * h * young;
     td_robot_matrix(plan, lanes, work, (float)of_mass, (float)of_K);
+    TD_SYNC(lanes);
+    td_robot_press(plan, q, lanes, work);
     int left = td_robot_rows(plan, lanes, work);
     double outside_work = 0;
     const double *weight = TD_GPU_TABLE(work->tables, plan, double, weight),
@@ -1150,13 +1448,67 @@ TD_BOTH void td_robot_feed(const tdGpuPlan *plan, double *row, const double *inp
         row[plan->at.override_ + chosen[k]] = inputs[k * stride];
 }
 
+/// Kinetic energy; on a frame with the inertia of the present shape (reduce/floating.h).
+TD_BOTH double td_robot_kinetic(const tdGpuPlan *plan, const char *tables, const double *row)
+{
+    const double *q = row + plan->at.q, *v = row + plan->at.v;
+    const float *M = TD_GPU_TABLE(tables, plan, float, M);
+    int r = plan->r, n = r + 1;
+    double sum = 0;
+    for (int i = 0; i < r; i++)
+        for (int j = 0; j < r; j++)
+            sum += 0.5 * row[plan->at.mass] * v[i] * M[i * TD_GPU_ROW(r) + j] * v[j];
+    if (plan->frame == 0)
+        return sum;
+    const double *w = v + r + 3, *E = TD_GPU_ARRAY(plan, double, E), *D = TD_GPU_ARRAY(plan, double, D);
+    const double square[6] = {w[0] * w[0], w[1] * w[1], w[2] * w[2], 2 * w[1] * w[2], 2 * w[2] * w[0], 2 * w[0] * w[1]};
+    for (int i = 0; i < n; i++)
+    {
+        double z = i == 0 ? 1 : q[i - 1];
+        for (int j = 0; j < n; j++)
+        {
+            for (int k = 0; k < 6; k++)
+                sum += 0.5 * square[k] * z * E[((int64_t)k * n + i) * n + j] * (j == 0 ? 1 : q[j - 1]);
+            for (int c = 0; c < 3 && j > 0; c++)
+                sum += w[c] * z * D[((int64_t)c * n + i) * n + j] * v[j - 1];
+        }
+    }
+    return sum + 0.5 * plan->body_mass * (v[r] * v[r] + v[r + 1] * v[r + 1] + v[r + 2] * v[r + 2]);
+}
+
+/// Coordinate c of a point that is seen, whose three rows begin at `rows`.
+TD_BOTH double td_robot_seen(const tdGpuPlan *plan, const double *rows, const double *row, int c)
+{
+    const double *q = row + plan->at.q, *t = row + plan->at.turn;
+    int r = plan->r;
+    double y[3] = {0, 0, 0};
+    for (int d = plan->frame == 0 ? c : 0; d <= (plan->frame == 0 ? c : 2); d++)
+    {
+        const double *x = rows + (int64_t)d * (1 + r);
+        double sum = x[0];
+        for (int j = 0; j < r; j++)
+            sum += x[1 + j] * q[j];
+        y[d] = sum;
+    }
+    if (plan->frame == 0)
+        return y[c];
+    // Turned by the quaternion t: y + 2 t x (t x y + t0 y).
+    double a[3], b = t[0];
+    for (int d = 0; d < 3; d++)
+    {
+        int e = (d + 1) % 3, f = (d + 2) % 3;
+        a[d] = t[1 + e] * y[f] - t[1 + f] * y[e] + b * y[d];
+    }
+    int e = (c + 1) % 3, f = (c + 2) % 3;
+    return plan->centre[c] + q[r + c] + y[c] + 2 * (t[1 + e] * a[f] - t[1 + f] * a[e]);
+}
+
 /// The row of outputs; NaN where `stopped`.
 TD_BOTH void td_robot_outputs(const tdGpuPlan *plan, const char *tables, const double *row, const double *motion,
                               bool stopped, tdLanes lanes, double *to, int64_t stride)
 {
     const tdGpuOutput *list = TD_GPU_TABLE(tables, plan, tdGpuOutput, output);
     const double *seen = TD_GPU_TABLE(tables, plan, double, seen), *q = row + plan->at.q, *v = row + plan->at.v;
-    const float *M = TD_GPU_TABLE(tables, plan, float, M);
     int r = plan->r;
     int64_t first = 0;
     for (int o = 0; o < plan->outputs; first += list[o++].count)
@@ -1177,17 +1529,98 @@ TD_BOTH void td_robot_outputs(const tdGpuPlan *plan, const char *tables, const d
             }
             case TD_GPU_OUT_COORDS: x = q[k]; break;
             case TD_GPU_OUT_RATES: x = v[k]; break;
+            case TD_GPU_OUT_INDICATOR:
+            case TD_GPU_OUT_ROM_ERROR:
+            case TD_GPU_OUT_ELASTIC: continue;
             case TD_GPU_OUT_POINT:
-                x = seen[(int64_t)(index + k) * (1 + r)];
-                for (int j = 0; j < r; j++)
-                    x += seen[(int64_t)(index + k) * (1 + r) + 1 + j] * q[j];
+                x = td_robot_seen(plan, seen + (int64_t)(index + k - k % 3) * (1 + r), row, k % 3);
                 break;
-            case TD_GPU_OUT_KINETIC:
-                for (int i = 0; i < r; i++)
-                    for (int j = 0; j < r; j++)
-                        x += 0.5 * row[plan->at.mass] * v[i] * M[i * TD_GPU_ROW(r) + j] * v[j];
+            case TD_GPU_OUT_KINETIC: x = td_robot_kinetic(plan, tables, row); break;
+            case TD_GPU_OUT_CONTACT: // by the body that is touched, or on it
+                x = index >= 0 ? row[plan->at.touch + 3 * index + k] : -row[plan->at.touch + 3 * (-1 - index) + k];
                 break;
+            case TD_GPU_OUT_CONTACTS: x = row[plan->at.touch + 3 * plan->others]; break;
+            case TD_GPU_OUT_PENETRATION: x = row[plan->at.touch + 3 * plan->others + 1]; break;
             }
             to[(first + k) * stride] = stopped ? NAN : x;
+        }
+}
+
+/// Elastic energy of polynomials at Young's factor 1, the lanes' own part of it.
+TD_BOTH double td_robot_polynomial_energy(const tdGpuPlan *plan, const double *q, tdLanes lanes)
+{
+    int r = plan->r, columns = 1 + r + TD_GPU_PAIRS(r);
+    double sum = 0;
+    for (int row = lanes.lane; row < TD_GPU_PAIRS(r); row += lanes.n)
+    {
+        const float *m = TD_GPU_ARRAY(plan, float, polynomial) + (int64_t)(row / TD_GPU_TILE) * columns * TD_GPU_TILE +
+                         row % TD_GPU_TILE;
+        int i = 0, c = 1 + r;
+        while (TD_GPU_PAIRS(i + 1) <= row)
+            i++;
+        int j = row - TD_GPU_PAIRS(i);
+        double P = m[0], y2 = 0, y3 = 0;
+        for (int k = 0; k < r; k++)
+            y2 += m[(1 + k) * TD_GPU_TILE] * q[k];
+        for (int k = 0; k < r; k++)
+            for (int l = 0; l <= k; l++, c++)
+                y3 += m[(int64_t)c * TD_GPU_TILE] * ((l < k ? 2 : 1) * q[k] * q[l]);
+        sum += (j < i ? 2 : 1) * q[i] * q[j] * (0.5 * P + y2 / 3 + 0.25 * y3);
+    }
+    return sum;
+}
+
+/// Outputs of the present shape that need its forces once more: the elastic energy, and whether the body is to be
+/// trusted (reduce/reduced_check.c): forces of two choices of elements, and the displacements that their difference
+/// would cause at rest. `g`: r numbers for all lanes.
+TD_BOTH void td_robot_trust(const tdGpuPlan *plan, const char *tables, const double *row, bool stopped, tdLanes lanes,
+                            double *g, double *to, int64_t stride)
+{
+    const tdGpuOutput *list = TD_GPU_TABLE(tables, plan, tdGpuOutput, output);
+    const double *q = row + plan->at.q, *inverse = TD_GPU_ARRAY(plan, double, rest);
+    int r = plan->r;
+    double elastic = plan->polynomial != 0 ? td_lanes_sum(lanes, td_robot_polynomial_energy(plan, q, lanes)) : 0;
+    for (int j = lanes.lane; j < r; j += lanes.n)
+        g[j] = 0;
+    for (int e = 0; e < plan->points + plan->check_points && !stopped; e++)
+    {
+        const float *B = TD_GPU_ARRAY(plan, float, B) + (int64_t)e * 9 * r, *F0 = TD_GPU_ARRAY(plan, float, F0) + 9 * e;
+        const tdGpuPoint *point = TD_GPU_ARRAY(plan, tdGpuPoint, point) + e;
+        float F[9], P[9];
+        for (int c = 0; c < 9; c++)
+        {
+            double x = 0;
+            for (int j = lanes.lane; j < r; j += lanes.n)
+                x += B[c * r + j] * q[j];
+            F[c] = (float)(F0[c] + td_lanes_sum(lanes, x));
+        }
+        double density = td_point_force(point, F, P), weight = e < plan->points ? -point->weight : point->weight;
+        elastic += e < plan->points ? density * point->weight : 0;
+        for (int j = lanes.lane; j < r; j += lanes.n)
+        {
+            double force = 0;
+            for (int c = 0; c < 9; c++)
+                force += (double)P[c] * B[c * r + j];
+            g[j] += weight * force;
+        }
+    }
+    TD_SYNC(lanes);
+    double part = 0;
+    for (int i = lanes.lane; i < r && plan->check_points > 0; i += lanes.n)
+    {
+        double x = 0;
+        for (int j = 0; j < r; j++)
+            x += inverse[i * r + j] * g[j];
+        part += x * x;
+    }
+    double indicator = sqrt(td_lanes_sum(lanes, part));
+    indicator = isfinite(indicator) ? indicator : INFINITY;
+    for (int o = 0, first = 0; o < plan->outputs; first += list[o++].count)
+        if (lanes.lane == 0 && list[o].kind >= TD_GPU_OUT_INDICATOR)
+        {
+            double x = list[o].kind == TD_GPU_OUT_ELASTIC     ? row[plan->at.young] * elastic
+                       : list[o].kind == TD_GPU_OUT_INDICATOR ? indicator
+                                                              : plan->offset + plan->slope * indicator;
+            to[first * stride] = stopped ? NAN : x;
         }
 }

@@ -10,14 +10,14 @@
 // A volume that hardly changes makes D stiff where most modes do not move, so that D B is always split: what is left of
 // it there has to be right. The second product is split too, or takes one pass.
 #pragma once
-#include "gpu/assemble.cuh"
+#include "gpu/lagged.cuh"
 
 template <int R_, bool SPLIT> struct WholeShape : Shape<R_, true>
 {
     typedef Shape<R_, true> base;
     enum
     {
-        TOGETHER = 3,            // rows of D B
+        TOGETHER = R_ > 40 ? 1 : 3, // rows of D B: as many as shared memory has room for
         STRESS = 90,             // where it stands behind D, in words
         STORE = 100,             // words of an element and robot
         ES = GROUP * STORE + 2,  // stores of elements and robots next to each other meet no bank twice
@@ -28,13 +28,8 @@ template <int R_, bool SPLIT> struct WholeShape : Shape<R_, true>
     };
 };
 
-/// Where two words of a mode stand, those of elements 4 G to 4 G + 3.
-__device__ __forceinline__ int pair_of(int mode, int G)
-{
-    return mode * 8 + 2 * (G ^ (mode >> 2 & 3));
-}
-
-template <int R_, bool SPLIT>
+/// THIN: some points are membranes, whose code would cost the others registers.
+template <int R_, bool SPLIT, bool THIN>
 __global__ void __launch_bounds__(WARPS * 32, 1)
     whole_kernel(const tdGpuPlan *plan, const double *rows, int n, tdFragments in, tdAssembled out)
 {
@@ -71,7 +66,8 @@ __global__ void __launch_bounds__(WARPS * 32, 1)
             bool odd;
             // Round the warp by way of the place where its own elements are kept later.
             gradients<s>(in, chunk, sA, (float *)(sR + 2 * w * s::ES), F0, F);
-            energy += root * root * td_point_whole(&point, F, damped, P, D, &odd);
+            energy += root * root * (THIN ? td_point_whole(&point, F, damped, P, D, &odd)
+                                          : td_point_solid(&point, F, damped, P, D, &odd));
             odd_points += odd;
             uint32_t *to = sR + element * s::ES + mine * s::STORE;
 #pragma unroll

@@ -239,7 +239,7 @@ static tdStatus search(const tdSettings *settings, tdDevice **out, tdError *erro
     }
     return td_fail(error, TD_ERROR_INPUT,
                    "no device was found; looked for forcedimension and openhaptics (their libraries, libdhd.so and "
-                   "libHD.so) and haply (its service at 127.0.0.1:10001). Name one to read why, or udp:PORT for a "
+                   "libHD.so) and haply (its service at 127.0.0.1:10001). Name one to see why, or udp:PORT for a "
                    "device that sends datagrams");
 }
 

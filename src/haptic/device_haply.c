@@ -188,7 +188,7 @@ static tdStatus connect_to(haplyDevice *device, const char *where, tdError *erro
         host.sin_port = htons((uint16_t)number);
     }
     if (inet_pton(AF_INET, address, &host.sin_addr) != 1)
-        return td_fail(error, TD_ERROR_USAGE, "'%.60s' is no address; write four numbers, e.g. 127.0.0.1", address);
+        return td_fail(error, TD_ERROR_USAGE, "'%.60s' is not an address; write four numbers, e.g. 127.0.0.1", address);
     device->socket = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int on = 1;
     struct timeval patience = {.tv_sec = PATIENCE / 1000};
@@ -242,7 +242,7 @@ static tdStatus find_device(haplyDevice *device, tdError *error)
                        device->refused > 0 ? " that can be read; version 3.1 or later is needed" : "");
     if (state.device[0] == '\0' || !state.has_position)
         return td_fail(error, TD_ERROR_INPUT,
-                       "the Haply Inverse service knows of no Inverse3; plug it in, switch it on and calibrate it");
+                       "the Haply Inverse service finds no Inverse3; plug it in, switch it on and calibrate it");
     memcpy(device->id, state.device, sizeof device->id);
     memcpy(device->center, state.position, sizeof device->center);
     memcpy(device->rotation, state.rotation, sizeof device->rotation);

@@ -194,8 +194,8 @@ static tdStatus start(hdDevice *device, const char *library, tdError *error)
     device->handle = device->init(NULL);
     if (device->handle == HD_INVALID_HANDLE)
         return td_fail(error, TD_ERROR_INPUT,
-                       "'%.200s' found no device; plug it in, set it up by the vendor's Touch setup, and see that you "
-                       "may use it",
+                       "'%.200s' found no device; plug it in, set it up by the vendor's Touch setup, and check that "
+                       "you have permission to use it",
                        library);
     device->enable(HD_FORCE_OUTPUT);
     device->scheduled = device->schedule(frame, device, HD_DEFAULT_PRIORITY);
@@ -210,10 +210,10 @@ tdStatus td_device_openhaptics(const char *library, tdDevice **out, tdError *err
     for (size_t k = 0; k < 2 && handle == NULL && library == NULL; k++)
         handle = dlopen(names[k], RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL)
-        return td_fail(error, TD_ERROR_INPUT,
-                       "the library of OpenHaptics (%s) is not installed; install the vendor's SDK, or take another "
-                       "device",
-                       library != NULL ? library : "libHD.so.3, libHD.so");
+        return td_fail(
+            error, TD_ERROR_INPUT,
+            "the library of OpenHaptics (%s) is not installed; install the vendor's SDK, or use another device",
+            library != NULL ? library : "libHD.so.3, libHD.so");
     hdDevice *device = td_take(1, sizeof *device);
     tdStatus status = device == NULL ? td_fail_memory(error, "the device") : TD_OK;
     if (device != NULL)

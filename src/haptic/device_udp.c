@@ -142,10 +142,11 @@ static tdStatus parse_address(const char *where, struct sockaddr_in *address, td
     *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)number)};
     if (end == port || *end != '\0' || number < 0 || number > 65535 ||
         inet_pton(AF_INET, host, &address->sin_addr) != 1)
-        return td_fail(error, TD_ERROR_USAGE,
-                       "'udp:%.80s' is no place to listen at: write udp:PORT or udp:ADDRESS:PORT with an address like "
-                       "127.0.0.1 and a port from 0 (any) to 65535",
-                       where);
+        return td_fail(
+            error, TD_ERROR_USAGE,
+            "'udp:%.80s' is not an address to listen on: write udp:PORT or udp:ADDRESS:PORT with an address like "
+            "127.0.0.1 and a port from 0 (any) to 65535",
+            where);
     return TD_OK;
 }
 
@@ -162,7 +163,7 @@ tdStatus td_device_udp(const char *where, tdDevice **out, tdError *error)
     if (device->socket < 0 || bind(device->socket, (const struct sockaddr *)&address, sizeof address) != 0 ||
         getsockname(device->socket, (struct sockaddr *)&address, &length) != 0)
     {
-        tdStatus status = td_fail(error, TD_ERROR_INPUT, "cannot listen at 'udp:%.80s': %s; take another port", where,
+        tdStatus status = td_fail(error, TD_ERROR_INPUT, "cannot listen at 'udp:%.80s': %s; use another port", where,
                                   strerror(errno));
         if (device->socket >= 0)
             close(device->socket);

@@ -100,8 +100,10 @@ static tdStatus start(dhdDevice *device, const char *library, tdError *error)
         return td_fail(error, TD_ERROR_INPUT, "'%.200s' has no function %s; install the vendor's SDK, version 3",
                        library, missing);
     if (device->open() < 0)
-        return td_fail(error, TD_ERROR_INPUT,
-                       "'%.200s' found no device; plug it in, switch it on, and see that you may use it", library);
+        return td_fail(
+            error, TD_ERROR_INPUT,
+            "'%.200s' found no device; plug it in, switch it on, and check that you have permission to use it",
+            library);
     double *c = device->center;
     if (device->position(&c[0], &c[1], &c[2], DEFAULT_DEVICE) < 0 || device->enable(1, DEFAULT_DEVICE) < 0)
     {
@@ -120,8 +122,7 @@ tdStatus td_device_force_dimension(const char *library, tdDevice **out, tdError 
     if (handle == NULL)
         return td_fail(
             error, TD_ERROR_INPUT,
-            "the library of Force Dimension (%s) is not installed; install the vendor's SDK, or take another "
-            "device",
+            "the library of Force Dimension (%s) is not installed; install the vendor's SDK, or use another device",
             library != NULL ? library : "libdhd.so.3, libdhd.so");
     dhdDevice *device = td_take(1, sizeof *device);
     tdStatus status = device == NULL ? td_fail_memory(error, "the device") : TD_OK;

@@ -16,6 +16,7 @@ void td_feel_start(tdFeel *feel, const tdFeelSettings *settings)
 {
     memset(feel, 0, sizeof *feel);
     feel->settings = *settings;
+    feel->isa = td_isa_pick(false);
 }
 
 void td_feel_take(tdFeel *feel, const tdLocal *local)
@@ -48,26 +49,42 @@ static bool is_finite_pose(const tdPose *pose)
     return sum == 0;
 }
 
+// Gaps after a change of the forces of contact c. C is symmetric: its columns are rows.
+static void push(tdFeel *feel, int c, const double change[3])
+{
+    int rows = 3 * feel->local->n;
+    const double *C = feel->local->C + (int64_t)(3 * c) * rows;
+#if defined(__x86_64__)
+    if (feel->isa == TD_ISA_AVX2)
+    {
+        td_feel_push_avx2(rows, C, change, feel->gap);
+        return;
+    }
+#endif
+    td_feel_push_portable(rows, C, change, feel->gap);
+}
+
 // Gaps where the device is, with the forces so far.
 static void place_gaps(tdFeel *feel, const tdPose *device, double ahead)
 {
     const tdLocal *local = feel->local;
-    int rows = 3 * local->n;
     double turn[3], way[3];
     turn_between(&local->tool, device, turn);
-    for (int i = 0; i < rows; i++)
+    for (int c = 0; c < local->n; c++)
     {
-        const tdLocalContact *contact = &local->contact[i / 3];
-        const double *C = local->C + (int64_t)i * rows;
-        int r = i % 3;
+        const tdLocalContact *contact = &local->contact[c];
         td_cross3(turn, contact->arm, way);
         for (int k = 0; k < 3; k++)
             way[k] += device->t[k] - local->tool.t[k];
-        double sum = contact->b[r] + contact->rate[r] * ahead + td_dot3(contact->direction[r], way) -
-                     (r < 2 ? feel->slip[i] : 0);
-        for (int j = 0; j < rows; j++)
-            sum += C[j] * feel->lambda[j];
-        feel->gap[i] = sum;
+        for (int r = 0; r < 3; r++)
+            feel->gap[3 * c + r] = contact->b[r] + contact->rate[r] * ahead + td_dot3(contact->direction[r], way) -
+                                   (r < 2 ? feel->slip[3 * c + r] : 0);
+    }
+    for (int c = 0; c < local->n; c++)
+    {
+        const double *lambda = feel->lambda + 3 * c;
+        if (lambda[0] != 0 || lambda[1] != 0 || lambda[2] != 0)
+            push(feel, c, lambda);
     }
 }
 
@@ -105,16 +122,17 @@ static double sweep(tdFeel *feel)
         if (next[2] == 0 && gap[3 * c + 2] >= 0)
             continue; // open, and stays so
         relax(local->C + (int64_t)(3 * c) * rows + 3 * c, rows, local->contact[c].mu, gap + 3 * c, next);
+        double step[3], moved = 0;
         for (int r = 0; r < 3; r++)
         {
-            double step = next[r] - lambda[3 * c + r];
-            const double *C = local->C + (int64_t)(3 * c + r) * rows; // symmetric: a column is a row
+            step[r] = next[r] - lambda[3 * c + r];
             lambda[3 * c + r] = next[r];
             largest = fmax(largest, fabs(next[r]));
-            change = fmax(change, fabs(step));
-            for (int j = 0; j < rows && step != 0; j++)
-                gap[j] += C[j] * step;
+            moved = fmax(moved, fabs(step[r]));
         }
+        change = fmax(change, moved);
+        if (moved > 0)
+            push(feel, c, step);
     }
     return largest > 0 ? change / largest : 0;
 }
@@ -190,7 +208,8 @@ void td_feel(tdFeel *feel, const tdCoupling *coupling, const tdPose *device, dou
         out->converged = false;
         while (out->sweeps < settings->sweeps && !out->converged)
         {
-            out->converged = sweep(feel) <= settings->tolerance;
+            out->residual = sweep(feel);
+            out->converged = out->residual <= settings->tolerance;
             out->sweeps++;
         }
         keep_slip(feel, out);

@@ -10,6 +10,7 @@
 // What slips stays where it slipped to: tangential gaps are counted from there on, so that friction turns round with
 // the hand within one local model. Nothing here allocates, locks or asks the system.
 #pragma once
+#include "base/isa.h"
 #include "haptic/local.h"
 
 typedef struct tdFeelSettings
@@ -26,6 +27,7 @@ tdFeelSettings td_default_feel(void);
 typedef struct tdFeel
 {
     tdFeelSettings settings;
+    tdIsa isa;
     const tdLocal *local; ///< the newest; NULL: none yet
     double lambda[TD_LOCAL_ROWS];
     double slip[TD_LOCAL_ROWS]; ///< tangential rows: where what slipped has come to [m]
@@ -39,8 +41,9 @@ typedef struct tdFelt
     tdPose tool;                ///< where the tool is: the device's pose, moved by what the coupling gives way
     int sweeps;
     bool converged;
-    double fade; ///< 1: the model is new enough; 0: no force is left
-    int active;  ///< contacts that bear a force
+    double residual; ///< change of forces in the last sweep, relative to the largest
+    double fade;     ///< 1: the model is new enough; 0: no force is left
+    int active;      ///< contacts that bear a force
     int slipping;
 } tdFelt;
 
@@ -49,3 +52,7 @@ void td_feel_start(tdFeel *feel, const tdFeelSettings *settings);
 void td_feel_take(tdFeel *feel, const tdLocal *local);
 /// The force at the device's pose and a time of the clock of td_local_make(). Poses that are not finite: no force.
 void td_feel(tdFeel *feel, const tdCoupling *coupling, const tdPose *device, double clock, tdFelt *out);
+
+// Kernels: gap += C' force, C the three rows of a contact, one after the other.
+void td_feel_push_portable(int rows, const double *C, const double force[3], double *gap);
+void td_feel_push_avx2(int rows, const double *C, const double force[3], double *gap);

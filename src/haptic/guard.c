@@ -34,9 +34,9 @@ void td_guard_start(tdGuard *guard, const tdGuardSettings *settings)
 
 const char *td_guard_fault(tdGuardFault fault)
 {
-    static const char *const names[] = {"fine", "nothing was heard from the other side",
-                                        "the device sent a pose that cannot be",
-                                        "the simulation asked for a force that cannot be"};
+    static const char *const names[] = {"fine", "nothing was received from the other thread",
+                                        "the device sent an impossible pose",
+                                        "the simulation requested an impossible force"};
     return names[fault];
 }
 
@@ -136,13 +136,23 @@ static void follow(const tdGuard *guard, double force[3])
 // ---------------------------------------------------------------- energy
 
 // What the held force did on the way to x. Of a way on which nothing was heard the worst is taken: the force that was
-// held at its start.
-static void observe(tdGuard *guard, const double x[3], bool gap, double way[3])
+// held at its start, for as long as there was any. (A device that comes back elsewhere after a while was not brought
+// there by us; with that on its account it would have no force for a long time.)
+static void observe(tdGuard *guard, const double x[3], double way[3])
 {
-    td_subtract3(x, guard->last, way);
+    double acted = guard->settings.silence + guard->settings.ramp;
+    // What goes to and fro between two steps of the encoders stands still. Taken for motion, it would cost a hand that
+    // rests on a wall all the energy that it had put in, and then be damped, which can be felt.
+    double slack = 0.5 * (1 + 1e-6) * guard->settings.resolution;
+    for (int k = 0; k < 3; k++)
+    {
+        double away = x[k] - guard->seen[k];
+        way[k] = away > slack ? away - slack : away < -slack ? away + slack : 0;
+        guard->seen[k] += way[k];
+    }
     double held = td_dot3(guard->held, way) + td_dot3(guard->held_torque, guard->turn);
     double now = td_dot3(guard->force, way) + td_dot3(guard->torque, guard->turn);
-    guard->energy += gap ? fmax(0, held) : now;
+    guard->energy += guard->blind > 0 ? fmax(0, held) * fmin(1, acted / guard->blind) : now;
     guard->energy = fmax(guard->energy, -guard->settings.store);
     guard->most = fmax(guard->most, guard->energy);
     memcpy(guard->last, x, sizeof guard->last);
@@ -202,9 +212,12 @@ void td_guard(tdGuard *guard, const double *position, bool heard, double force[3
     guard->turns = false;
     watch(guard, heard && !bad, bad, force, torque);
     if (good && guard->started)
-        observe(guard, position, guard->blind > 0, way);
+        observe(guard, position, way);
     else if (good)
+    {
         memcpy(guard->last, position, sizeof guard->last);
+        memcpy(guard->seen, position, sizeof guard->seen);
+    }
     guard->started = guard->started || good;
     guard->blind = good ? 0 : guard->blind + s->period;
     if (guard->fault == TD_GUARD_FINE)
@@ -220,13 +233,15 @@ void td_guard(tdGuard *guard, const double *position, bool heard, double force[3
     cut(force, s->max_force);
     cut(torque, s->max_torque);
     // Positions are known to half a step of the encoders: while they move, the work of each change of the force is
-    // uncertain by that.
+    // uncertain by that. It uses up the allowance, and makes no debt: limited forces change much, and would never end.
+    double unsure = 0;
     td_subtract3(force, guard->force, change);
     td_subtract3(torque, guard->torque, turn);
     if (td_dot3(way, way) > 0)
-        guard->energy += 0.5 * s->resolution * sqrt(td_dot3(change, change));
+        unsure += 0.5 * s->resolution * sqrt(td_dot3(change, change));
     if (td_dot3(guard->turn, guard->turn) > 0)
-        guard->energy += 0.5 * s->resolution / s->lever * sqrt(td_dot3(turn, turn));
+        unsure += 0.5 * s->resolution / s->lever * sqrt(td_dot3(turn, turn));
+    guard->energy = fmax(guard->energy, fmin(guard->energy + unsure, s->allowance));
     memcpy(guard->force, force, sizeof guard->force);
     memcpy(guard->torque, torque, sizeof guard->torque);
     if (good)

@@ -51,6 +51,7 @@ typedef struct tdGuard
     tdGuardSettings settings;
     bool started;
     double last[3];                 ///< position
+    double seen[3];                 ///< the same without steps of the encoders to and fro
     double force[3], torque[3];     ///< as applied
     double rotation[4];             ///< of the device, when `turned`
     bool turned, turns;             ///< it is known; the last tick brought one

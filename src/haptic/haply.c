@@ -60,7 +60,7 @@ static bool is_next(jsonCursor *j, char c)
 static bool take(jsonCursor *j, char c)
 {
     if (!is_next(j, c))
-        return fail(j, "it is no JSON");
+        return fail(j, "it is not JSON");
     j->at++;
     return true;
 }
@@ -74,7 +74,7 @@ static bool read_text(jsonCursor *j, const char **text, size_t *length)
     while (j->at < j->end && *j->at != '"')
         j->at += *j->at == '\\' ? 2 : 1;
     if (j->at >= j->end)
-        return fail(j, "a text has no end");
+        return fail(j, "a string has no end");
     *length = (size_t)(j->at - *text);
     j->at++;
     return true;
@@ -112,7 +112,7 @@ static bool skip_word(jsonCursor *j, bool *is_true)
         n++;
     }
     *is_true = is_text(text, n, "true");
-    return n > 0 ? true : fail(j, "it is no JSON");
+    return n > 0 ? true : fail(j, "it is not JSON");
 }
 
 static bool read_value(jsonCursor *j, place where, double *number, int deep);
@@ -208,7 +208,7 @@ static bool read_value(jsonCursor *j, place where, double *number, int deep)
     size_t length;
     bool is_true = false;
     if (deep == DEEPEST)
-        return fail(j, "maps are too deep within each other");
+        return fail(j, "objects are nested too deeply");
     if (where == NUMBER)
         return read_number(j, number);
     if (where == DEVICE_ID)
@@ -230,18 +230,18 @@ const char *td_haply_read(const char *text, size_t size, tdHaplyState *out)
 {
     *out = (tdHaplyState){.position = {NAN, NAN, NAN}, .rotation = {NAN, NAN, NAN, NAN}};
     jsonCursor j = {.at = text, .end = text + size, .out = out};
-    bool good = is_next(&j, '{') ? read_map(&j, ROOT, 0) : fail(&j, "it is no map");
+    bool good = is_next(&j, '{') ? read_map(&j, ROOT, 0) : fail(&j, "it is not an object");
     skip_space(&j);
     if (good && j.at != j.end)
-        fail(&j, "something stands behind its end");
+        fail(&j, "something follows its end");
     for (int k = 0; k < 3 && j.wrong == NULL && out->has_position; k++)
         if (!(fabs(out->position[k]) <= 10))
-            fail(&j, "the position is not all there, or beyond 10 m");
+            fail(&j, "the position is incomplete, or beyond 10 m");
     double length = 0;
     for (int k = 0; k < 4; k++)
         length += out->rotation[k] * out->rotation[k];
     if (out->has_rotation && !(length > 0.9 && length < 1.1))
-        fail(&j, "the rotation is none");
+        fail(&j, "the rotation is not a unit quaternion");
     if (j.wrong != NULL)
         *out = (tdHaplyState){0};
     return j.wrong;

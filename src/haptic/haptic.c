@@ -31,8 +31,7 @@ static tdStatus find_tool(const tdModel *model, const char *name, int *out, tdEr
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
-        if (!td_body_is_guided(body) || td_guided_of(body)->follows >= 0 ||
-            (name != NULL && strcmp(body->name, name) != 0))
+        if (body->guided == NULL || body->guided->follows >= 0 || (name != NULL && strcmp(body->name, name) != 0))
             continue;
         if (*out >= 0)
             return td_fail(error, TD_ERROR_USAGE, "bodies '%s' and '%s' are guided; say which one the hand holds",
@@ -75,9 +74,8 @@ static void find_jaw(tdHaptic *haptic, const tdModel *model)
     haptic->jaw_input[0] = -1;
     for (int b = model->n_bodies - 1; b >= 0; b--)
     {
-        const tdGuided *jaw = td_guided_of(&model->bodies[b]);
-        if (!td_body_is_guided(&model->bodies[b]) || jaw->follows != haptic->body ||
-            td_dot3(jaw->close, jaw->close) == 0)
+        const tdGuided *jaw = model->bodies[b].guided;
+        if (jaw == NULL || jaw->follows != haptic->body || td_dot3(jaw->close, jaw->close) == 0)
             continue;
         for (int k = 0; k < 3; k++)
         {
@@ -95,7 +93,7 @@ tdStatus td_haptic_create(const tdModel *model, const tdHapticSettings *settings
     TD_TRY(find_tool(model, settings->tool, &body, error));
     if (model->scheme.method == TD_METHOD_STATIC)
         return td_fail(error, TD_ERROR_INPUT,
-                       "a static scene has no time in which something could be felt; use 'integrator: "
+                       "nothing can be felt in a static scene, which has no time; use 'integrator: "
                        "{method: backward_euler}'");
     tdHaptic *haptic = td_take(1, sizeof *haptic);
     if (haptic != NULL)
@@ -107,7 +105,7 @@ tdStatus td_haptic_create(const tdModel *model, const tdHapticSettings *settings
     }
     haptic->settings = *settings;
     haptic->body = body;
-    const tdGuided *guided = haptic->guided = td_guided_of(&model->bodies[body]);
+    const tdGuided *guided = haptic->guided = model->bodies[body].guided;
     haptic->coupling = (tdCoupling){settings->stiffness, settings->angular_stiffness, guided->through, {0, 0, 0}};
     memcpy(haptic->coupling.trocar, guided->trocar, sizeof guided->trocar);
     tdStatus status = td_local_create(model, body, &haptic->coupling, &haptic->maker, error);
@@ -242,6 +240,7 @@ void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], co
         tell_pose(haptic, &felt.tool);
     haptic->ticks++;
     haptic->unsolved += !felt.converged;
+    haptic->residual = felt.converged ? haptic->residual : fmax(haptic->residual, felt.residual);
     *out =
         (tdHapticForce){.contacts = felt.active, .slipping = felt.slipping, .sweeps = felt.sweeps, .fade = felt.fade};
     memcpy(out->force, felt.force, sizeof out->force);

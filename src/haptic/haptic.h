@@ -44,4 +44,5 @@ struct tdHaptic
     double grip, grip_target; ///< where the jaw is, and where the hand wants it
     int64_t ticks, taken;
     int64_t unsolved; ///< ticks in which the bound on sweeps was reached
+    double residual;  ///< of these, the largest change of a force in the last sweep, relative to the largest force
 };

@@ -17,7 +17,7 @@
 tdStatus td_local_create(const tdModel *model, int body, const tdCoupling *coupling, tdLocalMaker **out, tdError *error)
 {
     *out = NULL;
-    if (body < 0 || body >= model->n_bodies || !td_body_is_guided(&model->bodies[body]))
+    if (body < 0 || body >= model->n_bodies || model->bodies[body].guided == NULL)
         return td_fail(error, TD_ERROR_USAGE, "the tool must be a rigid body with 'guided: true'");
     if (!td_contact_is_possible(model))
         return td_fail(error, TD_ERROR_INPUT,
@@ -56,7 +56,7 @@ void td_local_free(tdLocalMaker *maker)
 static bool is_tool(const tdLocalMaker *maker, const tdModel *model, int body)
 {
     const tdBody *b = &model->bodies[body];
-    return body == maker->body || (td_body_is_guided(b) && td_guided_of(b)->follows == maker->body);
+    return body == maker->body || (b->guided != NULL && b->guided->follows == maker->body);
 }
 
 // +1: the tool is side B, which a positive impulse pushes along the normal; -1: side A; 0: neither.
@@ -320,8 +320,8 @@ static void describe(const tdLocalMaker *maker, const tdModel *model, const tdSt
     const double *at = sign > 0 ? contact->b.local : contact->a.local;
     double frame[3][3], from[3], to[3], time = model->scheme.method == TD_METHOD_STATIC ? 1 : model->scheme.h;
     const tdBody *body = &model->bodies[model->contact->colliders[(sign > 0 ? contact->b : contact->a).collider].body];
-    tdPose before = td_guided_pose(td_guided_of(body), state->start + body->first);
-    tdPose after = td_guided_pose(td_guided_of(body), state->q + body->first);
+    tdPose before = td_guided_pose(body->guided, state->start + body->first);
+    tdPose after = td_guided_pose(body->guided, state->q + body->first);
     td_contact_frame(contact->normal, frame);
     td_place(&before, at, from);
     td_place(&after, at, to);
@@ -576,7 +576,7 @@ tdStatus td_local_make(tdLocalMaker *maker, const tdModel *model, tdState *state
     out->time = state->time;
     out->clock = clock;
     out->h = model->scheme.h;
-    out->tool = td_guided_pose(td_guided_of(body), state->q + body->first);
+    out->tool = td_guided_pose(body->guided, state->q + body->first);
     out->n = out->left_out = out->others = 0;
     memset(out->force, 0, sizeof out->force);
     memset(out->torque, 0, sizeof out->torque);

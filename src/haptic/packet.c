@@ -60,12 +60,12 @@ static void put_head(uint8_t *out, int kind, uint32_t sequence)
 static const char *check_head(const uint8_t *data, size_t size, size_t expected, int kind)
 {
     if (size < 8 || memcmp(data, magic, sizeof magic) != 0)
-        return "it is no message of a haptic device";
+        return "it is not a message of a haptic device";
     if (get(data + 4, 2) != TD_PACKET_VERSION)
-        return "it is of another version";
+        return "it has another version";
     if (get(data + 6, 2) != (uint64_t)kind)
-        return "it is of another kind";
-    return size != expected ? "it has another length" : NULL;
+        return "it has another kind";
+    return size != expected ? "it has the wrong length" : NULL;
 }
 
 void td_packet_write_pose(const tdPosePacket *packet, uint8_t out[TD_PACKET_POSE])
@@ -103,7 +103,7 @@ const char *td_packet_read_pose(const uint8_t *data, size_t size, tdPosePacket *
     for (int k = 0; k < 3; k++)
         if (!(fabs(out->position[k]) <= 10))
             return "its position is beyond 10 m";
-    return fabs(length - 1) <= 1e-3 ? NULL : "its rotation is no unit quaternion";
+    return fabs(length - 1) <= 1e-3 ? NULL : "its rotation is not a unit quaternion";
 }
 
 const char *td_packet_read_force(const uint8_t *data, size_t size, tdForcePacket *out)

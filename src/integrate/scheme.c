@@ -44,6 +44,11 @@ bool td_scheme_ends_apart(const tdScheme *s)
     return s->method == TD_METHOD_THETA && s->theta != 1;
 }
 
+bool td_scheme_sets_out_late(const tdScheme *s)
+{
+    return s->method == TD_METHOD_THETA && s->ce > 0 && s->theta_vq != 1;
+}
+
 // The roots of infinite frequency: (θ - 1)/θ and (θvq - 1)/θvq; of Newmark's method |root| < 1 when 2β > γ.
 bool td_scheme_settles(const tdScheme *s)
 {
@@ -105,25 +110,30 @@ void td_scheme_start(const tdScheme *s, int64_t n, const double *v0, const doubl
 void td_scheme_evaluate(const tdScheme *s, int64_t n, const double *q0, const double *v0, const double *a0,
                         const double *v, double *q_e, double *v_e, double *inertia)
 {
-    double h = s->h;
-    for (int64_t i = 0; i < n; i++)
+    double h = s->h, theta = s->theta, theta_vq = s->theta_vq;
+    switch (s->method)
     {
-        if (s->method == TD_METHOD_STATIC)
+    case TD_METHOD_STATIC:
+        for (int64_t i = 0; i < n; i++)
         {
             q_e[i] = q0[i] + v[i];
             v_e[i] = inertia[i] = 0;
         }
-        else if (s->method == TD_METHOD_NEWMARK)
+        return;
+    case TD_METHOD_NEWMARK:
+        for (int64_t i = 0; i < n; i++)
         {
             double a1 = newmark_a1(s, v0[i], a0[i], v[i]);
             q_e[i] = q0[i] + h * v0[i] + h * h * ((0.5 - s->beta) * a0[i] + s->beta * a1);
             v_e[i] = v[i];
             inertia[i] = v[i] - v0[i] - h * (1 - s->gamma) * a0[i];
         }
-        else
+        return;
+    default:
+        for (int64_t i = 0; i < n; i++)
         {
-            q_e[i] = q0[i] + s->theta * h * (s->theta_vq * v[i] + (1 - s->theta_vq) * v0[i]);
-            v_e[i] = s->theta * v[i] + (1 - s->theta) * v0[i];
+            q_e[i] = q0[i] + theta * h * (theta_vq * v[i] + (1 - theta_vq) * v0[i]);
+            v_e[i] = theta * v[i] + (1 - theta) * v0[i];
             inertia[i] = v[i] - v0[i];
         }
     }

@@ -31,6 +31,8 @@ tdScheme td_scheme_make(const tdSceneSettings *settings);
 
 /// Whether forces are taken elsewhere than at the end of the step.
 bool td_scheme_ends_apart(const tdScheme *scheme);
+/// Whether velocities of the start move bodies for a while before forces change them: (1 - theta_vq) h.
+bool td_scheme_sets_out_late(const tdScheme *scheme);
 /// Whether what happens within a step dies away in the next ones. Where it does not, an effort that is to bring
 /// something to its place by the end of a step has to undo what the last one did, and alternates for ever.
 bool td_scheme_settles(const tdScheme *scheme);

@@ -447,7 +447,7 @@ static tdStatus weigh(Problem *q, tdError *error)
                        strained ? "all stresses are zero" : "no point is away from rest");
     if (!(q->S > 1e-100 && q->S < 1e100))
         return td_fail(error, TD_ERROR_INPUT,
-                       "the largest stress is %g Pa, which no machine measures; look at its unit", q->S);
+                       "the largest stress is %g Pa, more than any machine measures; check its unit", q->S);
     for (int i = 0; i < q->n; i++)
         q->weight[i] = 1 / (q->settings.relative ? fmax(fabs(data->stress[i]), 0.01 * largest[data->test[i]]) : q->S);
     return TD_OK;
@@ -529,8 +529,8 @@ static tdStatus search(Problem *q, double *r, tdFit *fit, tdError *error)
     }
     if (!isfinite(best.cost))
         return td_fail(error, TD_ERROR_NUMERIC,
-                       "the law %s has no answer to some of these points from any start; leave out the farthest "
-                       "points or take another law",
+                       "the law %s has no solution at some of these points from any start; leave out the farthest "
+                       "points or use another law",
                        td_law(q->settings.law)->name);
     if (q->settings.law == TD_LAW_OGDEN)
         sort_terms(&best, q->settings.terms);

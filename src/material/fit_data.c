@@ -120,7 +120,7 @@ static tdStatus read_column(Csv *csv, char *cell)
                         nearest != NULL ? "'? The " : "the ");
     }
     if (csv->place[k] >= 0)
-        return CSV_FAIL(csv, column_names[k], "the column stands there twice");
+        return CSV_FAIL(csv, column_names[k], "the column appears twice");
     if (bracket != NULL && k == COLUMN_MODE)
         return CSV_FAIL(csv, "mode", "a mode has no unit");
     tdDim dim = k == COLUMN_STRESS ? TD_DIM_PRESSURE : TD_DIM_NONE;

@@ -55,12 +55,12 @@ static tdStatus check_engineering(const tdSceneMaterial *material, const char *f
     if (!(young > 0) || !isfinite(young))
         return REFUSE("young is %g Pa, must be a positive number", young);
     if (isnan(poisson))
-        return REFUSE("poisson is missing beside young; give a number between -1 and 0.5, e.g. 0.45 for rubber");
+        return REFUSE("young needs poisson; give a number between -1 and 0.5, e.g. 0.45 for rubber");
     if (!(poisson > -1 && poisson < 0.5))
-        return REFUSE("poisson is %g, must be > -1 and < 0.5; for a nearly incompressible material take 0.49 to 0.4999",
+        return REFUSE("poisson is %g, must be > -1 and < 0.5; for a nearly incompressible material use 0.49 to 0.4999",
                       poisson);
     if (given(material->bulk))
-        return REFUSE("bulk is given beside young and poisson, which fix it already; leave one out");
+        return REFUSE("bulk is given in addition to young and poisson, which already determine it; leave one out");
     return TD_OK;
 }
 
@@ -71,14 +71,14 @@ static tdStatus check_volume(const tdSceneMaterial *material, const char *file, 
     if (names == &costa && poisson)
         return REFUSE("law 'costa' is not isotropic, so poisson has no meaning for it; give bulk instead");
     if (bulk && poisson)
-        return REFUSE("bulk and poisson are both given beside %s; leave one out", names->list);
+        return REFUSE("bulk and poisson are both given in addition to %s; leave one out", names->list);
     if (!bulk && !poisson)
-        return REFUSE("law '%s' needs the bulk modulus beside %s; give bulk%s", names->law, names->list,
+        return REFUSE("law '%s' needs the bulk modulus in addition to %s; give bulk%s", names->law, names->list,
                       names == &costa ? "" : " or poisson");
     if (bulk && (!(material->bulk > 0) || !isfinite(material->bulk)))
         return REFUSE("bulk is %g Pa, must be a positive number", material->bulk);
     if (poisson && !(material->poisson > -1 && material->poisson < 0.5))
-        return REFUSE("poisson is %g, must be > -1 and < 0.5; for a nearly incompressible material take 0.49 to 0.4999",
+        return REFUSE("poisson is %g, must be > -1 and < 0.5; for a nearly incompressible material use 0.49 to 0.4999",
                       material->poisson);
     return TD_OK;
 }

@@ -275,10 +275,11 @@ static tdStatus examine(int64_t n_nodes, surfaceWalk *walk, tdClosedResult *out,
     if (!out->closed)
         return TD_OK;
     if (out->parts > TD_CLOSED_PARTS)
-        return td_fail(error, TD_ERROR_INPUT,
-                       "the surface has %lld separate parts, at most %d can be told inside from outside; remove those "
-                       "that do not matter",
-                       (long long)out->parts, TD_CLOSED_PARTS);
+        return td_fail(
+            error, TD_ERROR_INPUT,
+            "the surface has %lld separate parts, inside and outside can be determined for at most %d; remove those "
+            "that do not matter",
+            (long long)out->parts, TD_CLOSED_PARTS);
     walk->parts = td_take((size_t)out->parts, sizeof *walk->parts);
     if (walk->parts == NULL)
         return td_fail_memory(error, "the parts of a surface");
@@ -357,8 +358,8 @@ void td_closed_reason(const tdClosedResult *r, const double *x, char *out, size_
         tell_edge("the surface branches, with more than two triangles at", r->crowded, r->crowded_edge, x,
                   "remove inner walls and repeated triangles", out, size);
     else if (r->one_sided > 0)
-        tell_edge("the surface has one side only: nothing tells inside from outside across", r->one_sided,
-                  r->one_sided_edge, x, "mend how its triangles are connected", out, size);
+        tell_edge("the surface has one side only: it does not separate inside from outside across", r->one_sided,
+                  r->one_sided_edge, x, "correct how its triangles are connected", out, size);
     else if (!r->closed)
         snprintf(out, size, "the surface has no triangles with three different nodes; give one that encloses a volume");
     else if (r->flat == r->parts)

@@ -321,7 +321,7 @@ static tdStatus next_corner(daeReader *r, primitive *p, int32_t *out, bool *more
             return TD_OK;
         }
         if (k == p->offset && index >= p->count)
-            return fail(r, p->node, "a corner names a position that there is not");
+            return fail(r, p->node, "a corner names a position that does not exist");
         if (k == p->offset)
             *out = (int32_t)(p->first_node + index);
     }

@@ -301,7 +301,7 @@ static void advise_on_nodes(tdMeshReport *r)
         tell(r, false, "they carry no mass and are left out of a simulation; remove them to avoid confusion",
              "%lld nodes belong to no cell; the first is %lld", (long long)r->unused, (long long)r->first_unused);
     if (r->loose > 0)
-        tell(r, false, "check that points, lines or faces beside the body are meant to be there",
+        tell(r, false, "check that points, lines or faces apart from the body are intended",
              "%lld nodes belong to cells of lower dimension only, not to the %s", (long long)r->loose,
              r->dim == 3 ? "volume" : "surface");
 }
@@ -316,7 +316,7 @@ static void advise_on_surface(tdMeshReport *r)
              (long long)r->crowded_faces);
     if (s->open > 0)
         tell(r, solid,
-             solid ? "this happens where hexahedra meet tetrahedra or cells are collapsed: mesh the body anew"
+             solid ? "this happens where hexahedra meet tetrahedra or cells are collapsed: remesh the body"
                    : "fill the holes and merge equal vertices if it is to enclose a body or a cavity; a membrane may "
                      "be open",
              "the %s is open: %lld edges have one triangle only, the first at (%g, %g, %g)", what, (long long)s->open,
@@ -326,11 +326,11 @@ static void advise_on_surface(tdMeshReport *r)
              "the %s is not manifold: %lld edges have more than two triangles, the first at (%g, %g, %g)", what,
              (long long)s->crowded, s->crowded_at[0], s->crowded_at[1], s->crowded_at[2]);
     if (s->flipped > 0)
-        tell(r, false, solid ? "mend the inverted cells" : "make the normals point outwards everywhere",
+        tell(r, false, solid ? "repair the inverted cells" : "make the normals point outwards everywhere",
              "%lld edges of the %s lie between triangles that face opposite ways, the first at (%g, %g, %g)",
              (long long)s->flipped, what, s->flipped_at[0], s->flipped_at[1], s->flipped_at[2]);
     if (!solid && s->closed && s->volume < 0)
-        tell(r, false, "turn all triangles round if it bounds a body; a cavity may face inwards",
+        tell(r, false, "reverse all triangles if it bounds a body; a cavity may face inwards",
              "the surface is inside out: it encloses %g", s->volume);
 }
 

@@ -9,14 +9,14 @@
 #include <strings.h>
 
 #define WRITTEN_FORMATS ".msh (Gmsh 2.2 or 4.1), .vtk, .vtu, .stl and .obj"
-#define READ_FORMATS    ".msh (Gmsh 2.2 or 4.1), .vtk, .vtu, .stl, .obj and .dae (Collada)"
+#define READ_FORMATS    ".msh (Gmsh 2.2 or 4.1), .vtk, .vtu, .stl, .obj, .ply and .dae (Collada)"
 
 static const struct
 {
     const char *extension;
     tdMeshFormat format;
-} extensions[] = {{".msh", TD_MESH_MSH41}, {".vtk", TD_MESH_VTK}, {".vtu", TD_MESH_VTU},
-                  {".stl", TD_MESH_STL},   {".obj", TD_MESH_OBJ}, {".dae", TD_MESH_DAE}};
+} extensions[] = {{".msh", TD_MESH_MSH41}, {".vtk", TD_MESH_VTK}, {".vtu", TD_MESH_VTU}, {".stl", TD_MESH_STL},
+                  {".obj", TD_MESH_OBJ},   {".dae", TD_MESH_DAE}, {".ply", TD_MESH_PLY}};
 
 static bool begins(const char *data, size_t size, const char *word)
 {
@@ -66,6 +66,8 @@ tdMeshFormat td_mesh_format(const char *path, const char *data, size_t size)
         return TD_MESH_DAE;
     if (begins(data, size, "<VTKFile") || begins(data, size, "<?xml"))
         return TD_MESH_VTU;
+    if (begins(data, size, "ply\n") || begins(data, size, "ply\r\n"))
+        return TD_MESH_PLY;
     if (begins(data, size, "solid") || looks_like_binary_stl(data, size))
         return TD_MESH_STL;
     return looks_like_obj(data, size) ? TD_MESH_OBJ : TD_MESH_UNKNOWN;
@@ -86,9 +88,10 @@ tdStatus td_mesh_read(const char *path, tdMesh *mesh, tdError *error)
     case TD_MESH_STL: status = td_mesh_read_stl(data, size, path, mesh, error); break;
     case TD_MESH_OBJ: status = td_mesh_read_obj(data, size, path, mesh, error); break;
     case TD_MESH_DAE: status = td_mesh_read_dae(data, size, path, mesh, error); break;
+    case TD_MESH_PLY: status = td_mesh_read_ply(data, size, path, mesh, error); break;
     case TD_MESH_UNKNOWN:
         status = td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL,
-                            "neither the name nor the first bytes tell a mesh format; " READ_FORMATS
+                            "neither the name nor the first bytes identify a mesh format; " READ_FORMATS
                             " are read (geometry such as .geo or .step must be meshed first)");
     }
     free(data);
@@ -120,10 +123,11 @@ static tdStatus write_bytes(const tdMesh *mesh, tdMeshFormat format, tdMeshEncod
             return td_fail(error, TD_ERROR_USAGE, "OBJ is written as text only");
         return td_mesh_write_obj(mesh, out, error);
     case TD_MESH_DAE:
+    case TD_MESH_PLY:
     case TD_MESH_UNKNOWN: break;
     }
     return td_fail(error, TD_ERROR_USAGE,
-                   "the name's extension tells no mesh format that is written; " WRITTEN_FORMATS " are written");
+                   "the name's extension is not a mesh format that can be written; " WRITTEN_FORMATS " are written");
 }
 
 tdStatus td_mesh_write(const tdMesh *mesh, const char *path, tdMeshFormat format, tdMeshEncoding encoding,

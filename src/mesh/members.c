@@ -48,3 +48,31 @@ int td_mesh_named_group(tdMesh *mesh, tdHash *names, const char *text, size_t n,
     free(name);
     return made >= 0 && td_hash_add(names, key, made) ? made : -1;
 }
+
+bool td_mesh_fan_overlaps(const tdMesh *mesh, const int32_t *corners, int64_t count)
+{
+    double sum[3] = {0}, least = 0;
+    for (int64_t k = 0; k < count; k++)
+        if (corners[k] >= mesh->n_nodes)
+            return false; // not yet defined
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t k = 1; k + 1 < count; k++)
+        {
+            double a[3], b[3];
+            for (int d = 0; d < 3; d++)
+            {
+                double first = mesh->x[3 * (int64_t)corners[0] + d];
+                a[d] = mesh->x[3 * (int64_t)corners[k] + d] - first;
+                b[d] = mesh->x[3 * (int64_t)corners[k + 1] + d] - first;
+            }
+            double along = 0;
+            for (int d = 0; d < 3; d++)
+            {
+                double normal = a[(d + 1) % 3] * b[(d + 2) % 3] - a[(d + 2) % 3] * b[(d + 1) % 3];
+                sum[d] += pass == 0 ? normal : 0;
+                along += normal * sum[d];
+            }
+            least = pass == 1 && along < least ? along : least;
+        }
+    return least < 0;
+}

@@ -80,7 +80,8 @@ typedef enum tdMeshFormat
     TD_MESH_VTU,
     TD_MESH_STL,
     TD_MESH_OBJ,
-    TD_MESH_DAE // read only
+    TD_MESH_DAE, // read only
+    TD_MESH_PLY  // read only
 } tdMeshFormat;
 
 typedef enum tdMeshEncoding
@@ -99,6 +100,7 @@ tdStatus td_mesh_read_vtu(const char *data, size_t size, const char *name, tdMes
 tdStatus td_mesh_read_stl(const char *data, size_t size, const char *name, tdMesh *mesh, tdError *error);
 tdStatus td_mesh_read_obj(const char *data, size_t size, const char *name, tdMesh *mesh, tdError *error);
 tdStatus td_mesh_read_dae(const char *data, size_t size, const char *name, tdMesh *mesh, tdError *error);
+tdStatus td_mesh_read_ply(const char *data, size_t size, const char *name, tdMesh *mesh, tdError *error);
 
 /// Reads a file by its extension, or by its first bytes when the extension says nothing.
 tdStatus td_mesh_read(const char *path, tdMesh *mesh, tdError *error);

@@ -98,7 +98,7 @@ static tdStatus read_name(tdMshReader *reader)
     for (const char *c = reader->at; c < reader->end && *c != '\n'; c++)
         close = *c == '"' ? c : close;
     if (close == reader->at || *reader->at != '"')
-        return td_msh_fail(reader, "the name of physical group %lld should stand in quotes", (long long)tag);
+        return td_msh_fail(reader, "the name of physical group %lld must be in quotes", (long long)tag);
     size_t n = (size_t)(close - reader->at - 1);
     char name[TD_MSH_NAME + 1];
     if (n > TD_MSH_NAME || memchr(reader->at, '\0', n + 1) != NULL)
@@ -215,7 +215,7 @@ tdStatus td_msh_read_entities(tdMshReader *reader, bool partitioned)
         TD_TRY(td_msh_check_count(reader, "ghost entities", ghosts, 4, 8));
         for (int64_t i = 0; i < 2 * ghosts; i++)
             TD_TRY(td_msh_int(reader, "a ghost entity", &unused));
-        td_mesh_note(reader->mesh, "the division into %lld partitions was passed over; the groups were kept",
+        td_mesh_note(reader->mesh, "the division into %lld partitions was skipped; the groups were kept",
                      (long long)partitions);
     }
     for (int dim = 0; dim < 4; dim++)

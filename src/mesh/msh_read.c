@@ -56,7 +56,7 @@ static tdStatus end_section(tdMshReader *reader)
     int n = snprintf(mark, sizeof mark, "$End%s", reader->section + 1);
     td_msh_skip_blank(reader);
     if (reader->end - reader->at < n || memcmp(reader->at, mark, (size_t)n) != 0)
-        return td_msh_fail(reader, "%s should stand here; a count in this section is wrong, or the file was cut off",
+        return td_msh_fail(reader, "%s is expected here; a count in this section is wrong, or the file was cut off",
                            mark);
     reader->at += n;
     return TD_OK;
@@ -72,7 +72,7 @@ static tdStatus pass_over(tdMshReader *reader, int *passed)
         return td_msh_fail(reader, "the section has no end (%s); the file was cut off or the name is misspelt", mark);
     reader->at = found + n;
     if (strcmp(reader->section, "$Comments") != 0 && (*passed)++ < MOST_NOTED)
-        td_mesh_note(reader->mesh, "section %s was passed over", reader->section);
+        td_mesh_note(reader->mesh, "section %s was skipped", reader->section);
     return TD_OK;
 }
 
@@ -99,10 +99,10 @@ static tdStatus read_format(tdMshReader *reader)
         reader->binary = true;
         reader->size_bytes = (int)bytes;
         int64_t one = 0;
-        TD_TRY(td_msh_int(reader, "the number one that tells the byte order", &one));
+        TD_TRY(td_msh_int(reader, "the number one that gives the byte order", &one));
         if (one != 1 && one != 0x01000000)
             return td_msh_fail(reader,
-                               "the number one that tells the byte order is %lld; the file was damaged, "
+                               "the number one that gives the byte order is %lld; the file was damaged, "
                                "perhaps by a transfer as text",
                                (long long)one);
         reader->swap = one != 1;
@@ -434,7 +434,7 @@ static tdStatus read_section(tdMshReader *reader, int *passed)
     return end_section(reader);
 }
 
-// A mesh of which every element was passed over: say why it is empty.
+// A mesh of which every element was skipped: say why it is empty.
 static tdStatus check_some_left(tdMshReader *reader)
 {
     int64_t cells = 0;
@@ -465,21 +465,21 @@ static tdStatus read_all(tdMshReader *reader)
         TD_TRY(read_section(reader, &passed));
     }
     if (passed > MOST_NOTED)
-        td_mesh_note(reader->mesh, "%d further sections were passed over", passed - MOST_NOTED);
+        td_mesh_note(reader->mesh, "%d further sections were skipped", passed - MOST_NOTED);
     TD_TRY(td_msh_make_groups(reader));
     for (int t = 0; t < TD_MSH_TYPES; t++)
         if (reader->passed_over[t] > 0)
-            td_mesh_note(reader->mesh, "%lld elements of type %s were passed over; use -order 1 in Gmsh to keep them",
+            td_mesh_note(reader->mesh, "%lld elements of type %s were skipped; use -order 1 in Gmsh to keep them",
                          (long long)reader->passed_over[t], td_msh_types[t].name);
     if (reader->by_corners > 0 && reader->mesh->cells[TD_CELL_TET10].count == 0)
         td_mesh_note(reader->mesh, "%lld triangles of 6 nodes were read by their corners; use -order 1 in Gmsh",
                      (long long)reader->by_corners);
     if (reader->partitioned > 0)
-        td_mesh_note(reader->mesh, "the partition numbers of %lld elements were passed over",
+        td_mesh_note(reader->mesh, "the partition numbers of %lld elements were skipped",
                      (long long)reader->partitioned);
     TD_TRY(check_some_left(reader));
     if (reader->interfaces > 0)
-        td_mesh_note(reader->mesh, "%lld elements between partitions were passed over", (long long)reader->interfaces);
+        td_mesh_note(reader->mesh, "%lld elements between partitions were skipped", (long long)reader->interfaces);
     return td_mesh_check(reader->mesh, reader->name, reader->error);
 }
 

@@ -97,9 +97,9 @@ static tdStatus fail_number(tdMshReader *reader, const char *what, const char *k
 {
     char text[32];
     if (reader->at >= reader->end)
-        return td_msh_fail(reader, "the file ends where %s should stand; it was cut off, so write or copy it again",
+        return td_msh_fail(reader, "the file ends where %s is expected; it was cut off, so write or copy it again",
                            what);
-    return td_msh_fail(reader, "'%s' found where %s should stand (%s)", shown(reader, text, sizeof text), what, kind);
+    return td_msh_fail(reader, "'%s' found where %s is expected (%s)", shown(reader, text, sizeof text), what, kind);
 }
 
 tdStatus td_msh_text_int(tdMshReader *reader, const char *what, int64_t *out)

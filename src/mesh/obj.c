@@ -156,35 +156,6 @@ static tdStatus add_cell(objReader *r, tdCellType type, const int32_t *nodes)
     return good ? TD_OK : td_fail_memory(r->error, r->name);
 }
 
-// Whether some triangle of the fan is turned against the others, so that the fan overlaps itself.
-static bool is_concave(const objReader *r, int64_t count)
-{
-    double sum[3] = {0}, least = 0;
-    for (int64_t k = 0; k < count; k++)
-        if (r->corners[k] >= r->mesh->n_nodes)
-            return false; // not yet defined
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t k = 1; k + 1 < count; k++)
-        {
-            int32_t corner[3] = {r->corners[0], r->corners[k], r->corners[k + 1]};
-            double a[3], b[3];
-            for (int d = 0; d < 3; d++)
-            {
-                a[d] = r->mesh->x[3 * (int64_t)corner[1] + d] - r->mesh->x[3 * (int64_t)corner[0] + d];
-                b[d] = r->mesh->x[3 * (int64_t)corner[2] + d] - r->mesh->x[3 * (int64_t)corner[0] + d];
-            }
-            double along = 0;
-            for (int d = 0; d < 3; d++)
-            {
-                double normal = a[(d + 1) % 3] * b[(d + 2) % 3] - a[(d + 2) % 3] * b[(d + 1) % 3];
-                sum[d] += pass == 0 ? normal : 0;
-                along += normal * sum[d];
-            }
-            least = pass == 1 && along < least ? along : least;
-        }
-    return least < 0;
-}
-
 static tdStatus read_cells(objReader *r, char kind)
 {
     int64_t count = 0;
@@ -205,7 +176,7 @@ static tdStatus read_cells(objReader *r, char kind)
             TD_TRY(add_cell(r, TD_CELL_LINE, &r->corners[k]));
     if (kind != 'f')
         return TD_OK;
-    r->concave += count > 3 && is_concave(r, count);
+    r->concave += count > 3 && td_mesh_fan_overlaps(r->mesh, r->corners, count);
     for (int64_t k = 1; k + 1 < count; k++)
     {
         int32_t nodes[3] = {r->corners[0], r->corners[k], r->corners[k + 1]};
@@ -248,7 +219,7 @@ static tdStatus read_object(objReader *r)
     if (n == 0)
         return TD_OK;
     if (memchr(first, '\0', n) != NULL || memchr(first, '\n', n) != NULL)
-        return fail_line(r, "the name of an object holds a zero byte or goes over the line");
+        return fail_line(r, "the name of an object contains a zero byte or a line break");
     r->object = td_mesh_named_group(r->mesh, &r->names, first, n, 2, 0);
     return r->object < 0 ? td_fail_memory(r->error, r->name) : TD_OK;
 }
@@ -301,20 +272,20 @@ static tdStatus read_line(objReader *r)
 static void write_notes(objReader *r)
 {
     if (r->collapsed > 0)
-        td_mesh_note(r->mesh, "%lld triangles with a repeated corner were passed over", (long long)r->collapsed);
+        td_mesh_note(r->mesh, "%lld triangles with a repeated corner were skipped", (long long)r->collapsed);
     if (r->concave > 0)
         td_mesh_note(r->mesh, "%lld polygons are not convex, so their triangles overlap; triangulate them first",
                      (long long)r->concave);
     if (r->weighted > 0)
-        td_mesh_note(r->mesh, "the weights of %lld vertices were passed over", (long long)r->weighted);
+        td_mesh_note(r->mesh, "the weights of %lld vertices were skipped", (long long)r->weighted);
     if (r->coloured > 0)
-        td_mesh_note(r->mesh, "the colours of %lld vertices were passed over", (long long)r->coloured);
+        td_mesh_note(r->mesh, "the colours of %lld vertices were skipped", (long long)r->coloured);
     if (r->materials > 0)
-        td_mesh_note(r->mesh, "%lld materials (usemtl) were passed over", (long long)r->materials);
+        td_mesh_note(r->mesh, "%lld materials (usemtl) were skipped", (long long)r->materials);
     for (int i = 0; i < r->n_unknown; i++)
-        td_mesh_note(r->mesh, "lines that begin with '%s' were passed over", r->unknown_name[i]);
+        td_mesh_note(r->mesh, "lines that begin with '%s' were skipped", r->unknown_name[i]);
     if (r->n_unknown == MOST_UNKNOWN)
-        td_mesh_note(r->mesh, "%lld lines were passed over in all", (long long)r->unknown);
+        td_mesh_note(r->mesh, "%lld lines were skipped in all", (long long)r->unknown);
 }
 
 tdStatus td_mesh_read_obj(const char *data, size_t size, const char *name, tdMesh *mesh, tdError *error)

@@ -128,9 +128,9 @@ static tdStatus read_binary(stlReader *r)
         TD_TRY(add_triangle(r, corners));
     }
     if (attributes > 0)
-        td_mesh_note(r->mesh, "the attributes (colours) of %lld triangles were passed over", (long long)attributes);
+        td_mesh_note(r->mesh, "the attributes (colours) of %lld triangles were skipped", (long long)attributes);
     if (size > needed)
-        td_mesh_note(r->mesh, "%lld bytes behind the last triangle were passed over", (long long)(size - needed));
+        td_mesh_note(r->mesh, "%lld bytes behind the last triangle were skipped", (long long)(size - needed));
     return TD_OK;
 }
 
@@ -153,8 +153,8 @@ static tdStatus fail_text(stlReader *r, const char *expected)
     found[n] = '\0';
     if (r->at >= r->end)
         return td_fail_at(r->error, TD_ERROR_INPUT, r->name, line, NULL,
-                          "the file ends where %s should stand; it was cut off, so write or copy it again", expected);
-    return td_fail_at(r->error, TD_ERROR_INPUT, r->name, line, NULL, "'%s' found where %s should stand", found,
+                          "the file ends where %s is expected; it was cut off, so write or copy it again", expected);
+    return td_fail_at(r->error, TD_ERROR_INPUT, r->name, line, NULL, "'%s' found where %s is expected", found,
                       expected);
 }
 
@@ -316,8 +316,7 @@ tdStatus td_mesh_read_stl(const char *data, size_t size, const char *name, tdMes
     if (status != TD_OK)
         return status;
     if (r.collapsed > 0)
-        td_mesh_note(mesh, "%lld triangles with two corners at the same place were passed over",
-                     (long long)r.collapsed);
+        td_mesh_note(mesh, "%lld triangles with two corners at the same place were skipped", (long long)r.collapsed);
     return td_mesh_check(mesh, name, error);
 }
 

@@ -67,7 +67,7 @@ typedef struct tdVtkCells
 /// must be whole numbers in [0, n_points) and become first_node + number.
 tdStatus td_vtk_cell_add(tdVtkCells *cells, double vtk_type, const double *nodes, int64_t n_nodes, int64_t first_node,
                          int64_t n_points, tdError *error);
-/// Notes in the mesh what was passed over or cut up.
+/// Notes in the mesh what was skipped or cut up.
 void td_vtk_cells_note(tdVtkCells *cells);
 void td_vtk_cells_free(tdVtkCells *cells);
 int64_t td_vtk_cells_total(const tdMesh *mesh);

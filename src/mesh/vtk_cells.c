@@ -219,8 +219,8 @@ void td_vtk_cells_note(tdVtkCells *cells)
     {
         int64_t count = cells->passed[foreign_cells[i].type];
         if (count > 0)
-            td_mesh_note(cells->mesh, "passed over %lld cells of VTK type %d (%s)", (long long)count,
-                         foreign_cells[i].type, foreign_cells[i].name);
+            td_mesh_note(cells->mesh, "skipped %lld cells of VTK type %d (%s)", (long long)count, foreign_cells[i].type,
+                         foreign_cells[i].name);
     }
     if (cells->fans > 0)
         td_mesh_note(cells->mesh, "cut %lld polygons of more than four corners into triangles from their first corner",
@@ -355,7 +355,7 @@ static tdStatus take_labels(tdVtkCells *cells, const char *name, const double *v
                 return td_fail_memory(error, "the groups of a mesh");
         }
     if (unlabelled > 0)
-        td_mesh_note(cells->mesh, "%lld cells have '%.80s' 0, which stands for no group", (long long)unlabelled, name);
+        td_mesh_note(cells->mesh, "%lld cells have '%.80s' 0, which means no group", (long long)unlabelled, name);
     return TD_OK;
 }
 

@@ -379,7 +379,7 @@ static tdStatus read_points(Reader *r)
     int64_t n = 0;
     tdVtkType type = TD_VTK_NONE;
     if (mesh->x != NULL)
-        return FAIL(r, "POINTS", "stands twice in the file; keep one");
+        return FAIL(r, "POINTS", "appears twice in the file; keep one");
     TD_TRY(next_count(r, "POINTS", &n));
     TD_TRY(next_type(r, "POINTS", &type));
     TD_TRY(read_values(r, "POINTS", type, 3 * n, &mesh->x));
@@ -459,7 +459,7 @@ static tdStatus read_list(Reader *r, List which)
     const char *what = lists[which].keyword;
     int64_t n = 0, size = 0;
     if (list->given)
-        return FAIL(r, what, "stands twice in the file; keep one");
+        return FAIL(r, what, "appears twice in the file; keep one");
     if ((which == CELLS) == r->polydata)
         return FAIL(r, what, "does not belong into %s", r->polydata ? "POLYDATA" : "UNSTRUCTURED_GRID");
     list->given = true;
@@ -471,7 +471,7 @@ static tdStatus read_list(Reader *r, List which)
 static tdStatus read_cell_types(Reader *r)
 {
     if (r->types != NULL)
-        return FAIL(r, "CELL_TYPES", "stands twice in the file; keep one");
+        return FAIL(r, "CELL_TYPES", "appears twice in the file; keep one");
     TD_TRY(next_count(r, "CELL_TYPES", &r->n_types));
     return read_values(r, "CELL_TYPES", TD_VTK_INT32, r->n_types, &r->types);
 }
@@ -510,7 +510,7 @@ static tdStatus read_sections(Reader *r)
         bool in_data = r->in_cells || r->in_points;
         // Arrays were measured by the cells before them, so no more may come.
         if (in_data && (list < LISTS || strcasecmp(word, "POINTS") == 0 || strcasecmp(word, "CELL_TYPES") == 0))
-            return FAIL(r, word, "must stand before CELL_DATA and POINT_DATA; move it there");
+            return FAIL(r, word, "must come before CELL_DATA and POINT_DATA; move it there");
         if (list < LISTS)
             TD_TRY(read_list(r, (List)list));
         else if (strcasecmp(word, "POINTS") == 0)
@@ -581,7 +581,7 @@ static tdStatus build(Reader *r, tdVtkCells *cells)
         TD_TRY(td_vtk_take_groups(cells, r->labels[i].name, r->labels[i].values, r->error));
     td_vtk_finish_groups(r->mesh);
     if (r->passed_points + r->passed_cells + r->passed_other > 0)
-        td_mesh_note(r->mesh, "passed over %lld point arrays, %lld cell arrays and %lld other arrays",
+        td_mesh_note(r->mesh, "skipped %lld point arrays, %lld cell arrays and %lld other arrays",
                      (long long)r->passed_points, (long long)r->passed_cells, (long long)r->passed_other);
     return td_mesh_check(r->mesh, r->file, r->error);
 }

@@ -454,17 +454,17 @@ static tdStatus finish(Reader *r)
         if ((store->group && !listed) || r->fields == NULL)
             continue;
         if (store->data == NULL || store->tuples != (store->by_cell ? r->cells.n : r->mesh->n_nodes))
-            td_mesh_note(r->mesh, "passed over the array '%.80s': not all pieces have it alike", store->name);
+            td_mesh_note(r->mesh, "skipped the array '%.80s': not all pieces have it alike", store->name);
         else
             TD_TRY(give_field(r, store));
     }
     td_vtk_finish_groups(r->mesh);
     if (r->passed_arrays > 0)
-        td_mesh_note(r->mesh, "passed over %lld point and cell arrays", (long long)r->passed_arrays);
+        td_mesh_note(r->mesh, "skipped %lld point and cell arrays", (long long)r->passed_arrays);
     if (r->passed_data > 0)
-        td_mesh_note(r->mesh, "passed over %lld arrays of <FieldData>", (long long)r->passed_data);
+        td_mesh_note(r->mesh, "skipped %lld arrays of <FieldData>", (long long)r->passed_data);
     if (r->passed_elements > 0)
-        td_mesh_note(r->mesh, "passed over %lld unknown elements beside <Piece>", (long long)r->passed_elements);
+        td_mesh_note(r->mesh, "skipped %lld unknown elements next to <Piece>", (long long)r->passed_elements);
     return td_mesh_check(r->mesh, r->file, r->error);
 }
 

@@ -58,6 +58,17 @@ static bool outside(double value, const double limit[2])
     return value < limit[0] || value > limit[1];
 }
 
+// At a stop an actuator does less than it is asked to, by more than Newton leaves; nodes that are moved, by more than
+// one linearization leaves.
+static bool stopped(const tdState *state, const tdActuator *actuator, int a)
+{
+    const tdConstraintState *cs = state->constraint;
+    const double *travel = cs->travel_limit + 2 * a;
+    double given = fabs(cs->given[a]), tolerance = actuator->held && !state->newton ? 0.01 : 1e-5;
+    bool stops = isfinite(travel[0]) || isfinite(travel[1]);
+    return stops && given > 0 && fabs(cs->effort[a] - cs->given[a]) > tolerance * given;
+}
+
 // A slack cable is at its least tension, none; that is no lack of force.
 static bool saturated(const tdModel *model, const tdState *state, int a)
 {
@@ -70,9 +81,7 @@ static bool saturated(const tdModel *model, const tdState *state, int a)
     bool pushed = bound != 0 && effort[bound < 0 ? 0 : 1] != 0;
     switch (cs->role[a])
     {
-    case TD_ROLE_EFFORT: // at a stop it does less than it is asked to, by more than Newton leaves
-        return outside(state->input[actuator->input], effort) ||
-               fabs(cs->effort[a] - cs->given[a]) > (cs->given[a] != 0 ? 1e-5 * fabs(cs->given[a]) : INFINITY);
+    case TD_ROLE_EFFORT: return outside(state->input[actuator->input], effort) || stopped(state, actuator, a);
     case TD_ROLE_GAS: return outside(wanted, actuator->given->gas) || pushed;
     case TD_ROLE_DISPLACEMENT: return outside(wanted, cs->travel_limit + 2 * a) || pushed;
     default: return false;

@@ -24,7 +24,7 @@ static const tdSeal checkpoint_seal = {
     .format = CHECKPOINT_FORMAT,
     .what = "checkpoint",
     .given = "give a file written by --checkpoint or td_state_save()",
-    .again = "take another checkpoint or start the run anew",
+    .again = "use another checkpoint or start the run again",
     .other = "continue the run with the version that wrote it",
 };
 

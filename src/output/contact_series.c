@@ -8,8 +8,9 @@ static const struct
 {
     const char *name, *unit;
     int width; // 0: one number
-} columns[TD_CONTACT_SERIES] = {{"count", NULL, 0},  {"body", NULL, 2}, {"link", NULL, 2},  {"position", "m", 3},
-                                {"normal", NULL, 3}, {"force", "N", 3}, {"slip", "m/s", 3}, {"distance", "m", 0}};
+} columns[TD_CONTACT_SERIES] = {{"count", NULL, 0},   {"body", NULL, 2},    {"link", NULL, 2},
+                                {"position", "m", 3}, {"normal", NULL, 3},  {"force", "N", 3},
+                                {"slip", "m/s", 3},   {"distance", "m", 0}, {"torque", "N m", 3}};
 
 static bool has_force(const tdContactPoint *p)
 {
@@ -23,7 +24,8 @@ bool td_contact_series_open(tdContactSeries *series, hid_t file, const tdModel *
     bool good = group >= 0 && names != NULL;
     for (int b = 0; names != NULL && b < model->n_bodies; b++)
         names[b] = model->bodies[b].name;
-    for (int i = 0; i < TD_CONTACT_SERIES && good; i++)
+    series->n = TD_CONTACT_SERIES - !model->turning;
+    for (int i = 0; i < series->n && good; i++)
     {
         hid_t type = i <= 2 ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE;
         const hsize_t dims[1] = {(hsize_t)columns[i].width};
@@ -71,7 +73,7 @@ hssize_t td_contact_series_frames(const tdContactSeries *series)
     int64_t *counts = read_counts(series, frames);
     if (frames > 0 && counts == NULL)
         return -1;
-    for (int i = 1; i < TD_CONTACT_SERIES; i++)
+    for (int i = 1; i < series->n; i++)
     {
         hssize_t rows = rows_of(series->dataset[i]);
         least = least < 0 || rows < least ? rows : least;
@@ -93,7 +95,7 @@ bool td_contact_series_keep(tdContactSeries *series, hsize_t frames)
         sum += (hsize_t)counts[k];
     free(counts);
     bool good = td_h5_resize(series->dataset[0], frames) >= 0;
-    for (int i = 1; i < TD_CONTACT_SERIES && good; i++)
+    for (int i = 1; i < series->n && good; i++)
         good = td_h5_resize(series->dataset[i], sum) >= 0;
     return good;
 }
@@ -104,7 +106,8 @@ static const double *column_of(const tdContactPoint *p, int column)
            : column == 4 ? p->normal
            : column == 5 ? p->force
            : column == 6 ? p->slip
-                         : &p->distance;
+           : column == 7 ? &p->distance
+                         : p->torque;
 }
 
 // Points go in before their number, so that a frame that was cut off is not counted.
@@ -117,7 +120,7 @@ bool td_contact_series_append(tdContactSeries *series, const tdState *state)
     if (!td_grow((void **)&series->rows, &series->room, 3 * count + 1, sizeof *series->rows))
         return false;
     bool good = true;
-    for (int c = 1; c < TD_CONTACT_SERIES && good; c++)
+    for (int c = 1; c < series->n && good; c++)
     {
         int width = columns[c].width > 0 ? columns[c].width : 1;
         int64_t *whole = (int64_t *)(void *)series->rows, k = 0; // numbers of the same size
@@ -139,7 +142,7 @@ bool td_contact_series_append(tdContactSeries *series, const tdState *state)
 
 void td_contact_series_close(tdContactSeries *series)
 {
-    for (int i = 0; i < TD_CONTACT_SERIES; i++)
+    for (int i = 0; i < series->n; i++)
         if (series->dataset[i] > 0)
             H5Dclose(series->dataset[i]);
     free(series->rows);

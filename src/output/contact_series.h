@@ -5,16 +5,18 @@
 //   body, link         row x 2: numbers of bodies (attribute names: theirs) and links (-1: soft; /bodies/NAME/links has
 //                      their names) on sides a and b
 //   position, normal, force, slip      row x 3
+//   torque             row x 3, where something resists turning
 //   distance           row
 #pragma once
 #include "core/state.h"
 #include "store/h5.h"
 
-#define TD_CONTACT_SERIES 8
+#define TD_CONTACT_SERIES 9
 
 typedef struct tdContactSeries
 {
-    hid_t dataset[TD_CONTACT_SERIES]; ///< 0: not there; the first is by frame
+    int n;                            ///< datasets
+    hid_t dataset[TD_CONTACT_SERIES]; ///< the first is by frame
     double *rows;                     ///< of one column, for the moment only
     int64_t room;
 } tdContactSeries;

@@ -29,9 +29,10 @@ static tdStatus add_row(tdCsv *table, const tdState *state, const int body[2], c
 void td_contact_titles(tdText *header)
 {
     static const columnTitle columns[] = {
-        {"x", "m"},        {"y", "m"},        {"z", "m"},        {"normal_x", ""}, {"normal_y", ""},
-        {"normal_z", ""},  {"distance", "m"}, {"force_x", "N"},  {"force_y", "N"}, {"force_z", "N"},
-        {"slip_x", "m/s"}, {"slip_y", "m/s"}, {"slip_z", "m/s"},
+        {"x", "m"},        {"y", "m"},          {"z", "m"},          {"normal_x", ""},
+        {"normal_y", ""},  {"normal_z", ""},    {"distance", "m"},   {"force_x", "N"},
+        {"force_y", "N"},  {"force_z", "N"},    {"slip_x", "m/s"},   {"slip_y", "m/s"},
+        {"slip_z", "m/s"}, {"torque_x", "N m"}, {"torque_y", "N m"}, {"torque_z", "N m"},
     };
     add_titles(header, (int)(sizeof columns / sizeof columns[0]), columns);
 }
@@ -43,7 +44,7 @@ tdStatus td_contact_table(tdCsv *table, const tdState *state, tdError *error)
     for (int64_t i = 0; i < n; i++)
     {
         const tdContactPoint *p = &points[i];
-        double row[13];
+        double row[16];
         if (p->force[0] == 0 && p->force[1] == 0 && p->force[2] == 0)
             continue;
         memcpy(row, p->position, sizeof p->position);
@@ -51,7 +52,8 @@ tdStatus td_contact_table(tdCsv *table, const tdState *state, tdError *error)
         row[6] = p->distance;
         memcpy(row + 7, p->force, sizeof p->force);
         memcpy(row + 10, p->slip, sizeof p->slip);
-        TD_TRY(add_row(table, state, p->body, p->link, 13, row, error));
+        memcpy(row + 13, p->torque, sizeof p->torque);
+        TD_TRY(add_row(table, state, p->body, p->link, 16, row, error));
     }
     return TD_OK;
 }

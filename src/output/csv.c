@@ -5,7 +5,6 @@
 #include "base/utf8.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -66,7 +65,7 @@ static tdStatus kept_bytes(const char *path, const char *data, size_t size, cons
     size_t length = (size_t)header->size;
     if (size < length || memcmp(data, header->data, length) != 0)
         return td_fail_at(error, TD_ERROR_INPUT, path, 1, NULL,
-                          "has other columns than this run, so that it cannot go on there; give another folder");
+                          "has other columns than this run, so this run cannot continue there; give another folder");
     size_t at = length;
     while (at < size)
     {
@@ -144,7 +143,8 @@ tdStatus td_csv_named_row(tdCsv *csv, int64_t step, double time, int n_names, co
     if (step <= csv->kept)
         return TD_OK;
     csv->row.size = 0;
-    td_text_format(&csv->row, "%" PRId64 ",", step);
+    td_print_integer(&csv->row, step);
+    td_text_append(&csv->row, ",", 1);
     td_print_number(&csv->row, time);
     for (int i = 0; i < n_names; i++)
     {

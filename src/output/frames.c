@@ -268,10 +268,9 @@ static tdStatus check_scene(const tdOutput *output, const char *folder, tdError 
                  (size != (size_t)n || memcmp(found, mine, size) != 0);
     free(found);
     if (other)
-        return td_fail_at(
-            error, TD_ERROR_INPUT, folder, 0, NULL,
-            "holds a run of another scene, so this one cannot go on in it; give the folder of the run that "
-            "the checkpoint is of, or a new one");
+        return td_fail_at(error, TD_ERROR_INPUT, folder, 0, NULL,
+                          "holds a run of another scene, so this run cannot continue there; give the folder of the run "
+                          "that the checkpoint belongs to, or a new one");
     return td_file_write(path, mine, (size_t)n, error);
 }
 

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,4 +171,54 @@ tdStatus td_pvd_close(tdPvd *pvd, tdError *error)
     free(pvd->text.data);
     free(pvd);
     return status;
+}
+
+// ---------------------------------------------------------------- reading
+
+// Time of the entry whose line holds `at`.
+static double entry_time(const char *list, const char *at)
+{
+    static const char start[] = "timestep=\"";
+    while (at > list && at[-1] != '\n')
+        at--;
+    size_t length = strcspn(at, "\n");
+    const char *found = memmem(at, length, start, sizeof start - 1);
+    return found == NULL ? NAN : strtod(found + sizeof start - 1, NULL);
+}
+
+// One character of an attribute as append_escaped() writes it; its length there.
+static size_t plain_character(const char *c, char *plain)
+{
+    static const struct
+    {
+        const char *text;
+        char c;
+    } escapes[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&quot;", '"'}};
+    for (int i = 0; i < 3; i++)
+        if (strncmp(c, escapes[i].text, strlen(escapes[i].text)) == 0)
+        {
+            *plain = escapes[i].c;
+            return strlen(escapes[i].text);
+        }
+    *plain = *c;
+    return 1;
+}
+
+bool td_pvd_next(const char *list, const char **at, char *file, size_t size, int64_t *step, double *time)
+{
+    while ((*at = strstr(*at, " file=\"")) != NULL)
+    {
+        const char *c = *at += strlen(" file=\"");
+        size_t n = 0;
+        while (*c != '\0' && *c != '"' && n + 1 < size)
+            c += plain_character(c, &file[n++]);
+        file[n] = '\0';
+        const char *number = strrchr(file, '_');
+        char *end = NULL;
+        *step = number == NULL ? -1 : strtoll(number + 1, &end, 10);
+        *time = entry_time(list, *at);
+        if (number != NULL && end > number + 1 && strcmp(end, ".vtu") == 0 && strchr(file, '/') == NULL && *step >= 0)
+            return true;
+    }
+    return false;
 }

@@ -19,3 +19,7 @@ tdStatus td_pvd_frame(tdPvd *pvd, tdError *error);
 int64_t td_pvd_kept(const tdPvd *pvd);
 /// Puts the full list on disk and releases it. A NULL is fine.
 tdStatus td_pvd_close(tdPvd *pvd, tdError *error);
+
+/// The next entry of the text of a list: its file and step, its time (NAN: not written). Only files that lie beside the
+/// list and are named as td_pvd_name() does are returned; false at the end. *at begins at the text.
+bool td_pvd_next(const char *list, const char **at, char *file, size_t size, int64_t *step, double *time);

@@ -363,7 +363,7 @@ static tdStatus reopen_file(tdTrajectory *to, const tdModel *model, int64_t keep
     if (!same_scene(to->file, model) || !walk_frames(&walk) || !walk_probes(&walk, model) ||
         !walk_actuation(&walk, model) || !walk_bodies(&walk, model))
         return td_fail_at(error, TD_ERROR_INPUT, to->path, 0, NULL,
-                          "is not a run of this scene, so that it cannot go on there; give another folder");
+                          "is a run of another scene, so this run cannot continue there; give another folder");
     hssize_t rows = rows_to_keep(to, keep);
     bool good = rows >= 0;
     for (int i = 0; i < to->n && good; i++)

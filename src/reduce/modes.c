@@ -3,6 +3,7 @@
 #include "reduce/modes.h"
 
 #include "body/soft.h"
+#include "reduce/modes_block.h"
 
 #include <arpack.h>
 #include <cblas.h>
@@ -17,6 +18,10 @@
 #define FREE_SHIFT        1e-5  // of tr K / tr M
 #define SOLVE_SHIFT       1e-2  // of lambda_1
 #define MOST_MODES        10000
+#define BLOCK_MODES       400  // at most where there is no factor
+#define BLOCK_TOLERANCE   1e-7 // of |K psi - lambda M psi| / |K psi| there; lambda is then good to its square
+#define BLOCK_ITERATIONS  500
+#define COLUMN_TOLERANCE  1e-10 // of derivatives there
 
 // ARPACK's, not ours: its static variables belong to one computation from the first call to the last.
 static pthread_mutex_t arpack_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -82,15 +87,16 @@ static tdStatus shift(modesWork *w, double sigma, tdError *error)
             w->mine->A[9 * b + c] = w->mine->K[9 * b + c] - (c % 4 == 0 ? sigma * soft->mass[b] : 0);
     w->out->shift = sigma;
     tdError why = {0};
-    tdStatus status = td_linear_refresh(w->mine->linear, w->state->tasks, w->mine->A, &why);
+    tdStatus status = td_linear_refresh(w->mine->linear, w->state->tasks, w->mine->A, w->soft->rest, &why);
     if (status == TD_OK)
         return TD_OK;
     if (status == TD_ERROR_MEMORY)
         return td_fail(error, status, "%s", why.message);
-    return td_fail(error, TD_ERROR_NUMERIC,
-                   "body '%s' can move without resistance besides as a whole, or its stiffness at rest is indefinite: "
-                   "hold every part of it and check its mesh for parts that do not hang together (%s)",
-                   w->name, why.message);
+    return td_fail(
+        error, TD_ERROR_NUMERIC,
+        "body '%s' can move without resistance other than as a whole, or its stiffness at rest is indefinite: "
+        "hold every part of it and check its mesh for parts that are not connected (%s)",
+        w->name, why.message);
 }
 
 static void stiffness_times(const modesWork *w, const double *values, const double *x, double *y)
@@ -332,12 +338,78 @@ static tdStatus keep_modes(modesWork *w, const lanczos *l, tdError *error)
     return TD_OK;
 }
 
+// ---------------------------------------------------------------- without a factor
+
+static void block_stiffness(void *user, const double *x, double *y)
+{
+    const modesWork *w = user;
+    stiffness_times(w, w->mine->K, x, y);
+}
+
+static void block_mass(void *user, const double *x, double *y)
+{
+    const modesWork *w = user;
+    td_modes_mass(w->soft, w->tasks, x, y);
+}
+
+static void block_precondition(void *user, const double *r, double *z)
+{
+    modesWork *w = user;
+    memcpy(w->a, r, (size_t)w->out->n * sizeof *w->a);
+    without_rigid(w, true, w->a);
+    td_linear_cycle(w->mine->linear, w->state->tasks, w->a, z);
+    w->out->solves++;
+}
+
+static void block_clean(void *user, double *x)
+{
+    without_rigid(user, false, x);
+}
+
+// By multigrid alone: blocks of vectors (modes_block.h) in the place of Lanczos' method.
+static tdStatus iterate_blocks(modesWork *w, lanczos *l, tdError *error)
+{
+    int64_t n = w->out->n;
+    double *X = td_take((size_t)n * (size_t)l->k, sizeof *X), *mask = td_take((size_t)n, sizeof *mask);
+    tdStatus status = X == NULL || mask == NULL ? td_fail_memory(error, "the modes") : TD_OK;
+    for (int64_t i = 0; i < n && status == TD_OK; i++)
+        mask[i] = w->soft->held[i] ? 0 : 1;
+    tdModesBlock task = {.n = n,
+                         .k = l->k,
+                         .tasks = w->tasks,
+                         .tolerance = BLOCK_TOLERANCE,
+                         .most = BLOCK_ITERATIONS,
+                         .mask = mask,
+                         .stiffness = block_stiffness,
+                         .mass = block_mass,
+                         .precondition = block_precondition,
+                         .clean = block_clean,
+                         .user = w};
+    tdModesBlockResult result = {0};
+    if (status == TD_OK)
+        status = td_modes_block(&task, l->d, X, &result, error);
+    if (status == TD_OK && result.found < l->k)
+        status = td_fail(
+            error, TD_ERROR_NUMERIC,
+            "%d of %d modes were found in %d iterations, and the worst of the others is off by %.1e; "
+            "request fewer, remesh the body without flat elements, or use 'solver: {type: cholesky}' where memory "
+            "allows",
+            result.found, l->k, result.iterations, result.residual);
+    for (int i = 0; i < l->k && status == TD_OK; i++)
+        gather(w, X + i * n, l->V + (int64_t)i * l->n);
+    free(X);
+    free(mask);
+    return status;
+}
+
 static tdStatus find_modes(modesWork *w, tdError *error)
 {
     tdModes *out = w->out;
     int n = w->soft->linear.n, left = n - out->n_rigid;
     lanczos l = {.n = n, .k = out->k};
+    bool blocks = w->soft->linear.amg != NULL;
     l.m = 2 * l.k + 10 < left ? 2 * l.k + 10 : left;
+    l.m = blocks ? l.k : l.m;
     l.length = l.m * (l.m + 8);
     l.start = td_take((size_t)n, sizeof(double));
     l.V = td_take((size_t)n * (size_t)l.m, sizeof(double));
@@ -348,6 +420,12 @@ static tdStatus find_modes(modesWork *w, tdError *error)
     tdStatus status = TD_OK;
     if (l.start == NULL || l.V == NULL || l.workd == NULL || l.workl == NULL || l.d == NULL || l.select == NULL)
         status = td_fail_memory(error, "the modes");
+    else if (blocks)
+    {
+        status = iterate_blocks(w, &l, error);
+        if (status == TD_OK)
+            status = keep_modes(w, &l, error);
+    }
     else
     {
         // The same start in every run, with a part of everything.
@@ -412,17 +490,39 @@ static tdStatus differentiate(modesWork *w, const double *psi, tdError *error)
     return TD_OK;
 }
 
+// A x = b for `count` right-hand sides: by the factor, or by conjugate gradients where multigrid stands for it.
+static tdStatus solve_columns(modesWork *w, int count, const double *b, double *x, tdError *error)
+{
+    int64_t n = w->out->n;
+    tdLinearResult result;
+    if (w->soft->linear.amg == NULL)
+        return td_linear_solve_many(w->mine->linear, w->state->tasks, w->mine->A, true, count, n, b, x, &result, error);
+    for (int k = 0; k < count; k++)
+    {
+        memset(x + k * n, 0, (size_t)n * sizeof *x);
+        const tdLinearTask task = {.kind = TD_SOLVER_AMG,
+                                   .tolerance = COLUMN_TOLERANCE,
+                                   .values = w->mine->A,
+                                   .same = true,
+                                   .b = b + k * n,
+                                   .x = x + k * n,
+                                   .at = w->soft->rest};
+        TD_TRY(td_linear_solve(w->mine->linear, w->state->tasks, &task, &result, error));
+        if (result.indefinite)
+            return td_fail(error, TD_ERROR_NUMERIC, "the stiffness of body '%s' at rest is indefinite", w->name);
+    }
+    return TD_OK;
+}
+
 // K x = b for `count` right-hand sides. Of a free body (K - sigma M) x = b - sigma M x is iterated: on the complement
 // of the rigid modes the error falls by sigma / (sigma + lambda_1) each time.
 static tdStatus solve_static(modesWork *w, int count, double *x, tdError *error)
 {
     tdModes *out = w->out;
     int64_t n = out->n;
-    tdLinearResult result;
     for (int k = 0; k < count && out->n_rigid > 0; k++)
         without_rigid(w, true, w->rhs + k * n);
-    TD_TRY(
-        td_linear_solve_many(w->mine->linear, w->state->tasks, w->mine->A, true, count, n, w->rhs, x, &result, error));
+    TD_TRY(solve_columns(w, count, w->rhs, x, error));
     out->solves += count;
     for (int pass = 0; pass < 8 && out->n_rigid > 0; pass++)
     {
@@ -433,8 +533,7 @@ static tdStatus solve_static(modesWork *w, int count, double *x, tdError *error)
             for (int64_t i = 0; i < n; i++)
                 w->to[k * n + i] = w->rhs[k * n + i] - out->shift * w->a[i];
         }
-        TD_TRY(td_linear_solve_many(w->mine->linear, w->state->tasks, w->mine->A, true, count, n, w->to, x, &result,
-                                    error));
+        TD_TRY(solve_columns(w, count, w->to, x, error));
         out->solves += count;
     }
     for (int k = 0; k < count && out->n_rigid > 0; k++)
@@ -489,9 +588,15 @@ static tdStatus check(const tdModel *model, int body, const tdModesSettings *wan
     double vectors = 3.0 * wanted->modes + 10 + 0.5 * wanted->derivatives * (wanted->derivatives + 1.0) +
                      2.0 * wanted->derivatives + 6;
     double bytes = 8 * (vectors * (double)b->count + 18.0 * (double)soft->pattern.blocks);
+    if (soft->linear.amg != NULL && wanted->modes > BLOCK_MODES)
+        return td_fail(error, TD_ERROR_INPUT,
+                       "%d modes by multigrid, which takes the place of a factor by 'solver': request %d at most, or "
+                       "take 'type: cholesky' with as much 'memory' as it needs",
+                       wanted->modes, BLOCK_MODES);
+    bytes += soft->linear.amg != NULL ? td_modes_block_bytes(b->count, wanted->modes) : 0;
     if (bytes > wanted->memory)
         return td_fail(error, TD_ERROR_INPUT,
-                       "%d modes and the derivatives of %d need %.3g MB, and %.3g MB are allowed; ask for fewer",
+                       "%d modes and the derivatives of %d need %.3g MB, and %.3g MB are allowed; request fewer",
                        wanted->modes, wanted->derivatives, 1e-6 * bytes, 1e-6 * wanted->memory);
     return TD_OK;
 }
@@ -522,7 +627,8 @@ static tdStatus run(modesWork *w, const tdModesSettings *wanted, tdError *error)
     int left = soft->linear.n - out->n_rigid;
     if (out->k >= left)
         return td_fail(error, TD_ERROR_INPUT,
-                       "%d modes of a body that has %d beside rigid motions; ask for fewer than that", out->k, left);
+                       "%d modes of a body that has %d apart from rigid motions; request fewer than that", out->k,
+                       left);
     double trace = 0, mass = 0;
     for (int32_t i = 0; i < soft->n_nodes; i++)
         for (int c = 0; c < 3; c++)
@@ -536,11 +642,10 @@ static tdStatus run(modesWork *w, const tdModesSettings *wanted, tdError *error)
     TD_TRY(shift(w, out->n_rigid > 0 ? -FREE_SHIFT * w->ratio : 0, error));
     TD_TRY(find_modes(w, error));
     if (!(out->lambda[0] > NO_STIFFNESS * w->ratio))
-        return td_fail(
-            error, TD_ERROR_NUMERIC,
-            "the first mode has no stiffness (lambda = %g 1/s^2): parts of the body do not hang together, or "
-            "its rest shape is not stable",
-            out->lambda[0]);
+        return td_fail(error, TD_ERROR_NUMERIC,
+                       "the first mode has no stiffness (lambda = %g 1/s^2): parts of the body are not connected, or "
+                       "its rest shape is not stable",
+                       out->lambda[0]);
     double kept = out->shift;
     TD_TRY(find_derivatives(w, error));
     out->shift = kept;

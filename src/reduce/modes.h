@@ -14,6 +14,7 @@
 // tangent at rest (of viscoelastic materials that of a sudden load), its derivative a difference along a mode, which is
 // exact for St. Venant-Kirchhoff. ARPACK keeps its state in static variables: calls in several threads wait for each
 // other.
+// Where multigrid stands for the factor, a block of vectors is iterated with it as preconditioner (modes_block.h).
 #pragma once
 #include "base/memory.h"
 #include "base/task.h"

@@ -120,10 +120,10 @@ static tdStatus decompose(basisWork *w, int r, double p, tdError *error)
     while (rank < m && w->sigma[rank] > NEGLIGIBLE * w->sigma[0])
         rank++;
     if (r > rank)
-        return td_fail(error, TD_ERROR_INPUT,
-                       "%d modes and derivatives have %d independent directions, fewer than the %d asked for; compute "
-                       "more modes",
-                       m, rank, r);
+        return td_fail(
+            error, TD_ERROR_INPUT,
+            "%d modes and derivatives have %d independent directions, fewer than the %d requested; compute more modes",
+            m, rank, r);
     return TD_OK;
 }
 
@@ -167,7 +167,7 @@ tdStatus td_modes_basis(const tdModes *modes, const tdSoft *soft, tdTasks *tasks
     basisWork w = {.modes = modes, .soft = soft, .tasks = tasks, .m = candidates(modes)};
     int64_t n = modes->n;
     if (r < 1 || r > w.m)
-        return td_fail(error, TD_ERROR_INPUT, "a basis of %d columns from %d modes and derivatives; ask for 1 to %d", r,
+        return td_fail(error, TD_ERROR_INPUT, "a basis of %d columns from %d modes and derivatives; request 1 to %d", r,
                        w.m, w.m);
     openblas_set_num_threads(1);
     tdStatus status = take(&w, r, error);

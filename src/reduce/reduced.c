@@ -3,6 +3,9 @@
 // here looks at the mesh but what expands positions for those who ask.
 #include "reduce/reduced_body.h"
 
+#include "base/room.h"
+#include "body/soft_points.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +18,7 @@
     void td_reduced_stress_##isa(const tdReducedWork *work, int32_t batch, double *P);                                 \
     void td_dense_gram_##isa(int64_t rows, int n, const double *X, const double *Y, double *K);                        \
     bool td_dense_cholesky_##isa(int n, int stride, const double *A, double *L);                                       \
-    void td_dense_solve_##isa(int n, int stride, const double *L, double *x);                                          \
+    void td_dense_solve_##isa(int n, int stride, const double *L, int count, int64_t step, double *x);                 \
     void td_dense_expand_##isa(int n, int stride, const double *basis, int32_t n_nodes, const int32_t *nodes,          \
                                const double *a, const double *b, double *x, double *y);
 #define KERNELS(isa)                                                                                                   \
@@ -60,6 +63,9 @@ tdReducedWork td_reduced_work(const tdReduced *reduced, int b, tdReducedState *m
     }
     work.B = reduced->B + 36 * reduced->stride * block->first;
     work.F0 = reduced->F0 + 36 * block->first;
+    work.n = reduced->n;
+    work.lanes = reduced->lanes[b];
+    work.lanes_single = reduced->lanes_single != NULL ? reduced->lanes_single[b] : NULL;
     work.stride_single = reduced->stride_single;
     if (reduced->B_single != NULL)
         work.B_single = reduced->B_single + 36 * (int64_t)reduced->stride_single * block->first;
@@ -93,16 +99,19 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         int64_t count;
     } list[] = {
         {&mine->K, square},
+        {&mine->at, stride},
+        {&mine->sum, stride},
+        {&mine->y, reduced->n_sets > 0 ? y : 0},
+        {&mine->S, reduced->n_sets > 0 ? y * y : 0},
+    };
+    // Of one pass of a step, or of one call. `stiffened` says what is in `stiff` and `coupling`, and goes with them.
+    const tdRoomPiece scratch[] = {
         {&mine->A, wide * wide},
         {&mine->L, wide * wide},
         {&mine->rows, TD_REDUCED_WORK(stride)},
-        {&mine->at, stride},
-        {&mine->sum, stride},
         {&mine->stiff[0], reduced->set_rows * wide},
         {&mine->stiff[1], reduced->set_rows * wide},
         {&mine->coupling, square},
-        {&mine->y, y},
-        {&mine->S, y * y},
         {&mine->polynomial, td_reduced_stvk_scratch(reduced)},
         {&mine->node_x, 3 * body->nodes},
         {&mine->node_v, 3 * body->nodes},
@@ -110,11 +119,12 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
             return td_fail_memory(error, "the state of a reduced body");
-    mine->K_apart = reduced->soft->beta > 0 ? TD_TAKE(arena, double, square) : mine->K;
+    if (!td_room_take_all(arena, scratch, (int)(sizeof scratch / sizeof scratch[0])))
+        return td_fail_memory(error, "the state of a reduced body");
+    mine->K_apart = reduced->soft->beta > 0 ? TD_ROOM_TAKE(arena, double, &mine->K_apart, square) : mine->K;
     mine->K_damping = mine->K;
-    mine->stiffened = TD_TAKE(arena, bool, 2 * reduced->n_sets + 1);
-    if (mine->K_apart == NULL || mine->stiffened == NULL ||
-        !td_soft_take_points(arena, &reduced->domain, &mine->points) ||
+    mine->stiffened = TD_ROOM_TAKE(arena, bool, &mine->stiffened, 2 * reduced->n_sets + 1);
+    if (mine->K_apart == NULL || mine->stiffened == NULL || !td_reduced_take_points(arena, reduced, mine) ||
         !td_reduced_check_take(model, arena, reduced, mine, state) ||
         !td_reduced_dents_take(model, arena, reduced, mine, state->isa))
         return td_fail_memory(error, "the state of a reduced body");
@@ -123,6 +133,17 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
 }
 
 // ---------------------------------------------------------------- points of the domain
+
+bool td_reduced_take_points(tdArena *arena, const tdReduced *reduced, tdReducedState *mine)
+{
+    const tdSoft *domain = &reduced->domain;
+    int64_t count = 36 * domain->point_batches;
+    mine->holder = TD_ROOM_TAKE(arena, const void *, &mine->holder, 1);
+    mine->points.F = TD_ROOM_TAKE(arena, double, &mine->points.F, count);
+    mine->points.R = domain->turning ? TD_ROOM_TAKE(arena, double, &mine->points.R, count) : NULL;
+    return mine->holder != NULL && mine->points.F != NULL && (!domain->turning || mine->points.R != NULL) &&
+           td_soft_take_history(arena, domain, &mine->points);
+}
 
 bool td_reduced_rotation_follows(const tdModel *model, const tdState *state)
 {
@@ -138,10 +159,11 @@ static tdPolarKernel polar_of(const tdState *state, const tdElements *block, boo
 bool td_reduced_move(const tdReduced *reduced, tdReducedState *mine, const double *q)
 {
     size_t bytes = (size_t)reduced->n * sizeof *q;
-    if (mine->current && memcmp(mine->at, q, bytes) == 0)
+    if ((mine->current || mine->arrived) && memcmp(mine->at, q, bytes) == 0) // F may be gone all the same
         return false;
     memcpy(mine->at, q, bytes);
     mine->current = mine->arrived = false;
+    mine->points.relaxed = NAN;
     return true;
 }
 
@@ -154,7 +176,7 @@ void td_reduced_gradients(const tdReduced *reduced, tdReducedState *mine, const 
         work.points.polar = polar_of(state, work.points.block, lagged);
         td_reduced_kernels(state->isa)->gradients(&work);
     }
-    mine->current = true;
+    td_reduced_set_current(mine);
 }
 
 static void mirror(int n, int stride, double *K)
@@ -187,11 +209,12 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
     memset(mine->sum, 0, (size_t)stride * sizeof *force);
     if (K != NULL)
         memset(K, 0, (size_t)stride * (size_t)stride * sizeof *K);
+    bool current = td_reduced_current(mine);
     for (int b = 0; b < reduced->domain.n_blocks; b++)
     {
         tdReducedWork work = td_reduced_work(reduced, b, mine, state);
         const tdElements *block = work.points.block;
-        if (!mine->current)
+        if (!current)
         {
             work.q = mine->at;
             work.points.polar = polar_of(state, block, td_reduced_rotation_follows(model, state));
@@ -208,7 +231,7 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
         }
         td_reduced_kernels(state->isa)->forces(&work);
     }
-    mine->current = true;
+    td_reduced_set_current(mine);
     memcpy(force, mine->sum, (size_t)reduced->n * sizeof *force);
     scale(mine, reduced->n, force);
     if (K == NULL)
@@ -218,9 +241,12 @@ void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, td
 }
 
 // K of the damping beta K where F is: as td_soft_damping().
-static void domain_damping(const tdReduced *reduced, tdReducedState *mine, const tdState *state, double *K)
+static void domain_damping(const tdModel *model, const tdReduced *reduced, tdReducedState *mine, const tdState *state,
+                           double *K)
 {
     int stride = reduced->stride;
+    if (!td_reduced_current(mine)) // of lagged laws R is there, see begin_domain()
+        td_reduced_gradients(reduced, mine, state, td_reduced_rotation_follows(model, state));
     memset(K, 0, (size_t)stride * (size_t)stride * sizeof *K);
     for (int b = 0; b < reduced->domain.n_blocks; b++)
     {
@@ -237,7 +263,22 @@ static void domain_damping(const tdReduced *reduced, tdReducedState *mine, const
 void td_reduced_multiply_add(int rows, int columns, int stride, double factor, const double *K, const double *x,
                              double *y)
 {
-    for (int i = 0; i < rows; i++)
+    int i = 0;
+    for (; i + 4 <= rows; i += 4) // one row would wait for its own sum
+    {
+        const double *k0 = K + i * (int64_t)stride, *k1 = k0 + stride, *k2 = k1 + stride, *k3 = k2 + stride;
+        double sum[4] = {0};
+        for (int j = 0; j < columns; j++)
+        {
+            sum[0] += k0[j] * x[j];
+            sum[1] += k1[j] * x[j];
+            sum[2] += k2[j] * x[j];
+            sum[3] += k3[j] * x[j];
+        }
+        for (int l = 0; l < 4; l++)
+            y[i + l] += factor * sum[l];
+    }
+    for (; i < rows; i++)
     {
         double sum = 0;
         for (int j = 0; j < columns; j++)
@@ -295,7 +336,7 @@ static void begin_domain(const tdModel *model, const tdReduced *reduced, tdReduc
     td_reduced_history_begin(reduced, mine, force_time(&model->scheme));
     // Where the last step arrived, rotations are there already.
     if (reduced->domain.lagged && !td_reduced_rotation_follows(model, state) &&
-        (td_reduced_move(reduced, mine, q) || !mine->arrived))
+        (td_reduced_move(reduced, mine, q) || !mine->arrived || !td_reduced_current(mine)))
         td_reduced_gradients(reduced, mine, state, true);
 }
 
@@ -438,7 +479,7 @@ static tdStatus forces(const tdModel *model, const tdBody *body, tdState *state,
         if (td_reduced_polynomial(reduced) || reduced->domain.semidefinite)
             memcpy(mine->K_damping, mine->K, (size_t)stride * (size_t)stride * sizeof(double));
         else
-            domain_damping(reduced, mine, state, mine->K_damping);
+            domain_damping(model, reduced, mine, state, mine->K_damping);
         if (td_reduced_polynomial(reduced))
             td_reduced_stvk_project(reduced, mine, state->isa, mine->K_damping);
     }
@@ -474,16 +515,18 @@ static void build_matrix(const tdModel *model, const tdBody *body, const tdState
     double of_K = scheme->s * scheme->ce,
            of_damping = moving && mine->damped == 0 ? scheme->s * scheme->de * soft->beta * damping : 0;
     int64_t stride = reduced->stride, wide = reduced->wide;
+    // Where it has no part, nobody has made one, and what is there is another state's.
+    const double *K_damping = of_damping != 0 ? mine->K_damping : mine->K;
     if (reduced->floating != NULL)
     {
         td_reduced_frame_matrix(reduced, mine, of_mass, mine->A);
         for (int64_t i = 0; i < reduced->n; i++)
             for (int64_t j = 0; j < reduced->n; j++)
-                mine->A[i * wide + j] += of_K * mine->K[i * stride + j] + of_damping * mine->K_damping[i * stride + j];
+                mine->A[i * wide + j] += of_K * mine->K[i * stride + j] + of_damping * K_damping[i * stride + j];
     }
     else
         for (int64_t k = 0; k < stride * stride; k++)
-            mine->A[k] = of_mass * reduced->M[k] + of_K * mine->K[k] + of_damping * mine->K_damping[k];
+            mine->A[k] = of_mass * reduced->M[k] + of_K * mine->K[k] + of_damping * K_damping[k];
     td_reduced_add_coupling(reduced, mine, state, of_K, mine->A);
     td_reduced_spring_stiffness(body, state, of_K, mine->A);
     mirror(reduced->coords, reduced->wide, mine->A);
@@ -519,7 +562,7 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
             for (int i = 0; i < r; i++)
                 dv[i] = rhs[i] -= m[i];
             memset(dv + r, 0, (size_t)reduced->n_u * sizeof *dv);
-            kernels->solve(r, wide, mine->L, dv);
+            kernels->solve(r, wide, mine->L, 1, 0, dv);
             state->report.factorizations++;
             mine->projecting = false; // the next pass may do without: nearer the solution it converges faster
             state->rhs = sqrt(state->rhs * state->rhs + dot(r, rhs, rhs));
@@ -571,12 +614,12 @@ static tdStatus apply_inverse(const tdModel *model, const tdBody *body, tdState 
     const tdReducedState *mine = td_reduced_mine(body, state);
     int r = td_reduced_unknowns(reduced);
     (void)model;
-    for (int j = 0; j < n; j++, b += stride, x += stride)
+    for (int j = 0; j < n; j++)
     {
-        memcpy(x, b, (size_t)r * sizeof *x);
-        memset(x + r, 0, (size_t)reduced->n_u * sizeof *x);
-        td_reduced_kernels(state->isa)->solve(r, reduced->wide, mine->L, x);
+        memcpy(x + j * stride, b + j * stride, (size_t)r * sizeof *x);
+        memset(x + j * stride + r, 0, (size_t)reduced->n_u * sizeof *x);
     }
+    td_reduced_kernels(state->isa)->solve(r, reduced->wide, mine->L, n, stride, x);
     return TD_OK;
 }
 
@@ -596,7 +639,7 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
     double s = model->scheme.s * mine->factors[TD_FACTOR_MASS];
     for (int i = 0; i < reduced->coords; i++)
         a[i] = i < r ? -state->m[body->first + i] / s : 0;
-    kernels->solve(r, reduced->wide, mine->L, a);
+    kernels->solve(r, reduced->wide, mine->L, 1, 0, a);
     return TD_OK;
 }
 

@@ -34,6 +34,10 @@ typedef struct tdDeadLoads
     int32_t *input;
 } tdDeadLoads;
 tdStatus td_soft_dead_loads(const tdModel *model, int body, tdArena *arena, tdDeadLoads *out, tdError *error);
+#define TD_DRIVE_TEXT 300
+/// What a file says of an actuator of the body beside the range that it had in training: what was given of it, and its
+/// name. False: it is of another body, or drives no shape.
+bool td_soft_drive_text(const tdModel *model, int body, int actuator, tdDrive drive, char out[TD_DRIVE_TEXT]);
 
 /// For training: projected internal forces of single elements, column e - begin: out[(e - begin) * rows + k * r + i] =
 /// (Phi_e' f_e(q0 + Phi alpha_k + Psi u_k))_i for snapshots k and elements [begin, end) of the body; rows = n_k * r.

@@ -34,6 +34,14 @@ typedef struct tdReducedSet
 #define TD_REDUCED_SETS  4096 // point sets of one body
 #define TD_REDUCED_MODES 4096 // modes and moved coordinates together
 
+/// What training did with an actuator.
+typedef struct tdDriveRange
+{
+    int actuator;
+    tdDrive drive;    ///< what was given of it there, whatever is given of it now
+    double low, high; ///< between which values
+} tdDriveRange;
+
 typedef struct tdReduced
 {
     tdSoft *soft; ///< its mesh, materials and supports
@@ -56,14 +64,18 @@ typedef struct tdReduced
     double *B;       ///< 36 x stride a point batch of the domain
     float *B_single; ///< the same in rows of `stride_single`, for the tangent; NULL: double precision throughout
     int stride_single;
-    double *F0;        ///< 36 a point batch
-    double **constant; ///< by block: stride^2, the part 2 mu sum w B'B of a corotational law's K; NULL: no such law
+    double **lanes;       ///< by block: B by point batch, mode, component, point, where it is read so; else NULL
+    float **lanes_single; ///< by block: the same of pairs of point batches, in single precision; NULL, or none of it
+    double *F0;           ///< 36 a point batch
+    double **constant;    ///< by block: stride^2, the part 2 mu sum w B'B of a corotational law's K; NULL: no such law
     // Whether it is to be trusted (reduced_check.c)
     struct tdReduced *check; ///< domain of a second, independent choice of elements; NULL: none
     double *low, *high;      ///< r: range of each amplitude in training; NULL: not known
     int n_forces;            ///< dead loads by input: their ranges in training, none: low = high = 0
     int32_t *force_input;
     double *force_low, *force_high;
+    int n_ranges; ///< actuators whose range in training is known
+    tdDriveRange *ranges;
     int free_modes;                  ///< the first, in which a body translates as a whole: no matter how far
     double amplitude;                ///< largest displacement in training, as a norm of amplitudes
     double slope, offset, threshold; ///< of the indicator; NAN: not calibrated
@@ -107,6 +119,9 @@ typedef struct tdDentSource
     double g[3];             ///< along the axes of rest, over the state's factor on moduli
 } tdDentSource;
 
+#define TD_DENT_GOOD  0.5 // of the first term of the series of a dent: up to here its second is taken whole,
+#define TD_DENT_LARGE 0.8 // and from here on not at all
+
 #define TD_PATCH_ELEMENTS 1024
 #define TD_PATCH_CORNERS  10
 #define TD_PATCH_NODES    1024
@@ -123,6 +138,13 @@ typedef struct tdPatch
     double *x, *w, *force; ///< 3 a node: by modes, by dents; what elements add
     double *rest;          ///< D at rest by block of the body
 } tdPatch;
+
+/// The dent that a spring pulls out.
+typedef struct tdSpringDent
+{
+    double share; ///< of the small response to its force
+    double ratio; ///< of what elements add to it
+} tdSpringDent;
 
 /// Dents (reduced_dents.c).
 typedef struct tdDents
@@ -145,7 +167,10 @@ typedef struct tdDents
     double v_star[3 * TD_DENT_NODES]; ///< and would if nothing touched
     double *D;                        ///< inverse of their flexibility, (3 n)^2
     double *T;                        ///< force by velocity: c slope + beta D^-1
-    double first, second;             ///< twice the energy of small dents at the start, and what elements add
+    uint64_t spring_key[TD_SPRINGS];  ///< of what was last found for springs; 0: nothing
+    tdSpringDent spring[TD_SPRINGS];
+    int next_spring;
+    double first, second; ///< twice the energy of small dents at the start, and what elements add
     tdPatch patch;
     double *A;     ///< of the whole block
     double *modal; ///< n of the body, scratch
@@ -172,17 +197,37 @@ typedef struct tdReducedState
     struct tdReducedState *check;  ///< points of the second choice
     double *check_force, *check_L; ///< stride, stride^2
     bool checking;                 ///< it can be judged: there is a second choice, and the body is held
+    double *excess;                ///< 1: how far actuators were beyond training, as far as the shape remembers it
+    double forgets;                ///< [1/s] how fast it does: the slowest mode at rest
     bool warned;                   ///< some step was not to be trusted
     bool warned_of_touch;          ///< or forces where something touches
-    bool current;                  ///< F is that of `at`
+    bool current;                  ///< F is that of `at`, if it is there: td_reduced_current()
+    const double *filled;          ///< F when it was made
+    const void **holder; ///< whose F and R are there: other states may have been in the same room (base/room.h)
     bool projecting, damping_kept, K_valid;
-    bool arrived;        ///< forces and K are those of `at`
+    bool arrived;        ///< forces and K are those of `at`, even if F and R are not there any more
     bool first;          ///< no forces of this step have been taken yet
     double energy_start; ///< elastic, at the start of the step
     double *K_apart;     ///< room for K_damping where it is not K
     double damped;       ///< K is K + damped K_damping; 0: K
     tdDents *dents;      ///< NULL: nothing can touch it, or there is no local flexibility
 } tdReducedState;
+
+/// F and R, which are in a room, with who holds them.
+bool td_reduced_take_points(tdArena *arena, const tdReduced *reduced, tdReducedState *mine);
+
+/// Whether F, and R of laws that turn with it, are there and those of `at`.
+static inline bool td_reduced_current(const tdReducedState *mine)
+{
+    return mine->current && mine->filled == mine->points.F && *mine->holder == mine;
+}
+
+static inline void td_reduced_set_current(tdReducedState *mine)
+{
+    mine->current = true;
+    mine->filled = mine->points.F;
+    *mine->holder = mine;
+}
 
 /// Arguments of the kernels: of one block of the domain.
 typedef struct tdReducedWork
@@ -192,6 +237,9 @@ typedef struct tdReducedWork
     const double *B, *F0;  ///< of the block, from its point batch `first` on
     const float *B_single; ///< the same rows, for the tangent alone, `stride_single` apart; NULL: in double precision
     int stride_single;
+    const double *lanes;       ///< B by point batch, mode, component, point; NULL: it is not there
+    const float *lanes_single; ///< the same of pairs of point batches, for the tangent alone; NULL: likewise
+    int n;                     ///< modes and held coordinates
     int64_t first;
     const double *q;    ///< stride; NULL: F is there
     double *rows;       ///< TD_REDUCED_WORK(stride)
@@ -202,8 +250,11 @@ typedef struct tdReducedWork
 } tdReducedWork;
 
 #define TD_REDUCED_ROWS 72 // of one rank update: two point batches
+#define TD_REDUCED_TILES(stride)                                                                                       \
+    (48 * ((size_t)(stride) / 3 + 1) * ((size_t)(stride) / 4 + 1)) ///< sums of four numbers for each of K, in tiles
 #define TD_REDUCED_WORK(stride)                                                                                        \
-    (136 * (int64_t)(stride) + 144) ///< numbers that a pass needs room for: rows and stresses of a piece
+    (140 * (int64_t)(stride) + 144 +                                                                                   \
+     (int64_t)TD_REDUCED_TILES(stride)) ///< numbers that a pass needs room for: rows and stresses of a piece, sums
 
 typedef struct tdReducedKernels
 {
@@ -220,8 +271,8 @@ typedef struct tdReducedKernels
     /// L L' = A on the first n coordinates, lower triangles; L has the reciprocals of its diagonal. False: not
     /// definite.
     bool (*cholesky)(int n, int stride, const double *A, double *L);
-    /// x = A^-1 x
-    void (*solve)(int n, int stride, const double *L, double *x);
+    /// x = A^-1 x for `count` columns, `step` apart.
+    void (*solve)(int n, int stride, const double *L, int count, int64_t step, double *x);
     /// Of some nodes, by their numbers: x = basis a and y = basis b, n columns.
     void (*expand)(int n, int stride, const double *basis, int32_t n_nodes, const int32_t *nodes, const double *a,
                    const double *b, double *x, double *y);
@@ -255,6 +306,10 @@ void td_reduced_gradients(const tdReduced *reduced, tdReducedState *mine, const 
 void td_reduced_domain_forces(const tdModel *model, const tdReduced *reduced, tdReducedState *mine,
                               const tdState *state, double *force, double *K);
 void td_reduced_history_begin(const tdReduced *reduced, tdReducedState *mine, double h);
+
+/// reduced_lanes.c: reduced->lanes; the same in single precision.
+tdStatus td_reduced_build_lanes(tdArena *arena, tdReduced *reduced, tdError *error);
+tdStatus td_reduced_build_lanes_single(tdArena *arena, tdReduced *reduced, tdError *error);
 
 /// reduced_check.c
 tdStatus td_reduced_check_compile(tdModel *model, int body, tdReduced *reduced, const tdRom *rom, bool whole,
@@ -343,6 +398,8 @@ void td_reduced_dents_move(const tdBody *body, const tdState *state, const tdPoi
 /// contacts make where it is tied, added to x.
 void td_reduced_dents_tie(const tdBody *body, const tdSpring *spring);
 bool td_reduced_dents_spring(const tdBody *body, const tdState *state, const tdSpring *spring, double H[9]);
+/// By how much elements under it change the dent of a spring, to second order.
+tdSpringDent td_reduced_dents_share(const tdBody *body, const tdState *state, const tdSpring *spring);
 void td_reduced_dents_at(const tdBody *body, const tdState *state, const tdSpring *spring, double x[3]);
 /// By how much of themselves forces of touch are off.
 double td_reduced_dents_judge(const tdModel *model, const tdBody *body, tdState *state);

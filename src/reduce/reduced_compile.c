@@ -202,7 +202,7 @@ static tdStatus pick_elements(const tdSoft *soft, const tdRom *rom, bool whole, 
             if (e < 0 || e >= soft->elements || weight[e] != 0 || !(factor[k] > 0) || !isfinite(factor[k]))
                 return td_fail_at(error, TD_ERROR_INPUT, rom->file, 0, domain->name,
                                   "entry %lld of the domain (element %d, weight %g) is not one of the %lld elements of "
-                                  "body '%s', is there twice or has no positive weight; make the file again",
+                                  "body '%s', appears twice or has no positive weight; make the file again",
                                   (long long)k, e, factor[k], (long long)soft->elements, rom->body);
             weight[e] = factor[k];
         }
@@ -385,6 +385,8 @@ tdStatus td_reduced_build_domain(tdArena *arena, tdReduced *reduced, const tdRom
         status = build_rows(arena, reduced, lane, error);
     if (status == TD_OK)
         status = build_constant(arena, reduced, error);
+    if (status == TD_OK)
+        status = td_reduced_build_lanes(arena, reduced, error);
     free(weight);
     free(lane);
     return status;
@@ -497,7 +499,7 @@ static tdStatus build_mass(tdModel *model, const tdSceneBody *given, tdReduced *
             memcpy(reduced->start + reduced->r, given->velocity, 3 * sizeof(double));
         }
         else if (kernels->cholesky(reduced->r, (int)stride, reduced->M, L))
-            kernels->solve(reduced->r, (int)stride, L, reduced->start);
+            kernels->solve(reduced->r, (int)stride, L, 1, 0, reduced->start);
         else
             memset(reduced->start, 0, (size_t)reduced->r * sizeof(double)); // no mass: a static scene
     }
@@ -586,7 +588,7 @@ static tdStatus build_single(tdArena *arena, tdReduced *reduced, tdError *error)
     for (int64_t k = 0; k < rows; k++)
         for (int64_t j = 0; j < stride; j++)
             reduced->B_single[k * n + j] = (float)reduced->B[k * stride + j];
-    return TD_OK;
+    return td_reduced_build_lanes_single(arena, reduced, error);
 }
 
 // Modes of training with contact have in them what contact does, together with all else that acted. Older files do not

@@ -21,15 +21,15 @@
 #include <math.h>
 #include <string.h>
 
-#define LITTLE   1e-4 // of the flexibility where there is to be none
-#define FIRM     1e-7 // of the flexibility of full order: a node that the modes move as full order does
-#define FADES    0.5  // of a force in a step, at least what is left where nothing touches any more
-#define GONE     1e-7 // of the size of the scene: a dent that is not worth keeping
-#define MOST     0.7  // of a dent: what elements add to it at a node, at most
-#define GOOD     0.5  // of the first term of the series: up to here its second is taken whole,
-#define LARGE    0.8  // and from here on not at all
-#define UNKNOWN  1.0  // error of forces of which the series says nothing
-#define SOFTEST  0.2  // bounds of what elements make of the stiffness of small dents
+#define LITTLE  1e-4 // of the flexibility where there is to be none
+#define FIRM    1e-7 // of the flexibility of full order: a node that the modes move as full order does
+#define FADES   0.5  // of a force in a step, at least what is left where nothing touches any more
+#define GONE    1e-7 // of the size of the scene: a dent that is not worth keeping
+#define MOST    0.7  // of a dent: what elements add to it at a node, at most
+#define UNKNOWN 1.0  // error of forces of which the series says nothing
+#define COLLAPSE                                                                                                       \
+    9.0 // how much larger the third term was, at most, where a St. Venant-Kirchhoff body gives way (long_touch)
+#define SOFTEST  0.2 // bounds of what elements make of the stiffness of small dents
 #define STIFFEST 10.0
 
 static double *kept_force(const tdDents *dents, int k)
@@ -245,7 +245,7 @@ static void find_second(const tdBody *body, const tdState *state, tdDents *dents
             rho[3 * i + c] *= bound / size;
     }
     double ratio = dents->first > 0 ? fabs(dents->second) / dents->first : INFINITY;
-    double share = fmin(fmax((LARGE - ratio) / (LARGE - GOOD), 0), 1);
+    double share = fmin(fmax((TD_DENT_LARGE - ratio) / (TD_DENT_LARGE - TD_DENT_GOOD), 0), 1);
     for (int i = 0; i < 3 * dents->n; i++)
         rho[i] *= share;
 }
@@ -434,8 +434,37 @@ static double missed(const tdReduced *reduced, tdReducedState *mine, const Force
     return modal > 0 ? fmax(local, 0) / modal : 0;
 }
 
+// St. Venant-Kirchhoff bodies lose their stiffness where they are compressed, and the shape of a dent with it.
+static bool collapses(const tdSoft *soft)
+{
+    for (int b = 0; b < soft->n_blocks; b++)
+        if (strcmp(soft->blocks[b].material.law->name, "stvk") == 0)
+            return true;
+    return false;
+}
+
+// What is left of a series of which the second term is `ratio` of the first, as far as it goes on like that.
+static double rest_of_series(const tdBody *body, double ratio)
+{
+    double size = fabs(ratio), factor = ratio < 0 && collapses(td_reduced_of(body)->soft) ? COLLAPSE : 1;
+    return size < 1 ? fmin(factor * size * size / (1 - size), UNKNOWN) : UNKNOWN;
+}
+
+// The same as of contacts, below.
+static double next_of_springs(const tdBody *body, const tdState *state)
+{
+    double most = 0;
+    tdSpring spring;
+    for (int k = 0; k < TD_SPRINGS && td_reduced_of(body)->enriched; k++)
+        if (td_spring_get(state->springs, k, &spring) && spring.body == body->index)
+        {
+            most = fmax(most, rest_of_series(body, td_reduced_dents_share(body, state, &spring).ratio));
+        }
+    return most;
+}
+
 // Without enrichment places are too stiff by what dents would have. With it the forces of dents are right to second
-// order: the next is about the square of what that is beside the first.
+// order, and what comes after that is an estimate of the error.
 double td_reduced_dents_judge(const tdModel *model, const tdBody *body, tdState *state)
 {
     const tdReduced *reduced = td_reduced_of(body);
@@ -449,7 +478,8 @@ double td_reduced_dents_judge(const tdModel *model, const tdBody *body, tdState 
     for (int i = 0; touched && i < dents->n; i++)
         add_force(body, state, dents->touched[i], a + 3 * i, &forces);
     if (touched && dents->first > 0)
-        next = fmin(dents->second * dents->second / (dents->first * dents->first), UNKNOWN);
+        next = rest_of_series(body, dents->second / dents->first);
+    next = fmax(next, next_of_springs(body, state));
     if (reduced->enriched && !(touched && dents->left_out))
         return next;
     add_springs(body, state, &forces);

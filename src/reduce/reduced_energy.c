@@ -44,6 +44,15 @@ void td_reduced_sum_blocks(const tdReduced *reduced, const tdBody *body, const t
     }
 }
 
+// What would be left of it after relaxation, where a step has just been accepted; else NaN.
+static double relaxed(const tdReduced *reduced, const tdReducedState *mine)
+{
+    double sum = mine->points.relaxed;
+    for (int b = 0; b < reduced->domain.n_blocks; b++)
+        sum += reduced->domain.blocks[b].material.n_prony == 0 ? mine->points.sums[b].energy : 0;
+    return mine->factors[TD_FACTOR_YOUNG] * sum;
+}
+
 static double kinetic_energy(const tdBody *body, const tdState *state)
 {
     const tdReduced *reduced = td_reduced_of(body);
@@ -109,10 +118,17 @@ void td_reduced_energy(const tdModel *model, const tdBody *body, tdState *state,
 {
     const tdReduced *reduced = td_reduced_of(body);
     tdReducedState *mine = td_reduced_mine(body, state);
-    *kinetic = kinetic_energy(body, state);
+    if (kinetic != NULL)
+        *kinetic = kinetic_energy(body, state);
+    if (elastic == NULL)
+        return;
     // As for a body of full order: the energy a new step would start from, after relaxation. Where a step has just
     // arrived it is known.
-    if (td_reduced_move(reduced, mine, state->q + body->first) || !mine->arrived)
+    bool moved = td_reduced_move(reduced, mine, state->q + body->first);
+    *elastic = relaxed(reduced, mine);
+    if (!isnan(*elastic))
+        return;
+    if (moved || !mine->arrived)
     {
         td_reduced_history_begin(reduced, mine, INFINITY);
         td_reduced_gradients(reduced, mine, state, true);

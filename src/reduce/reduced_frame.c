@@ -15,6 +15,8 @@
 // itself, and goes on linearly from there.
 #include "reduce/reduced_body.h"
 
+#include "base/room.h"
+
 #include "base/vector.h"
 
 #include <math.h>
@@ -67,7 +69,6 @@ tdStatus td_reduced_frame_take(tdArena *arena, const tdReduced *reduced, tdReduc
         {&own->mass, wide * wide},
         {&own->bend[0], wide * wide},
         {&own->bend[1], wide * wide},
-        {&own->X, reduced->set_rows * wide},
         {&own->v, coords},
         {&own->q_e, coords},
         {&own->q_c, coords},
@@ -78,6 +79,9 @@ tdStatus td_reduced_frame_take(tdArena *arena, const tdReduced *reduced, tdReduc
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
             return td_fail_memory(error, "the frame of a reduced body");
+    // Goes with `stiffened`, which says whether it has been made.
+    if ((own->X = TD_ROOM_TAKE(arena, double, &own->X, reduced->set_rows *wide)) == NULL)
+        return td_fail_memory(error, "the frame of a reduced body");
     own->turn[0] = 1;
     TD_TRY(td_inertia_take(arena, reduced->r, &own->at_e, error));
     return td_inertia_take(arena, reduced->r, &own->at_c, error);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where places of a reduced body are that give way: dents of the forces that the state knows of, and springs that pull
 // them out.
+#include "base/hash.h"
 #include "base/vector.h"
 #include "body/spring.h"
 #include "reduce/reduced_body.h"
@@ -8,7 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-#define NEAR 0.05 // of the largest dent: where it matters how the surface is turned
+#define NEAR     0.05 // of the largest dent: where it matters how the surface is turned
+#define TURNS    4    // of force and dent of a spring
+#define SHORTEST 0.2  // bounds of what elements make of the dent of a spring
+#define LONGEST  3.0
 
 // ---------------------------------------------------------------- rotations
 
@@ -146,8 +150,8 @@ static int list_sources(const tdBody *body, const tdState *state, tdDentSource *
         td_mat3_apply(H, way, force);
         for (int a = 0; a < 3; a++)
         {
-            const double share[3] = {spring.weights[a] * force[0], spring.weights[a] * force[1],
-                                     spring.weights[a] * force[2]};
+            double part = spring.weights[a] * td_reduced_dents_share(body, state, &spring).share;
+            const double share[3] = {part * force[0], part * force[1], part * force[2]};
             n += spring.weights[a] > 0 && td_dents_source(body, state, spring.nodes[a], share, &out[n]);
         }
     }
@@ -227,17 +231,12 @@ void td_reduced_dents_tie(const tdBody *body, const tdSpring *spring)
         td_residual_column(reduced->residual, spring->nodes[a]);
 }
 
-// A spring pulls out a dent as far as it goes: both give way one after the other.
-//
-//     H = (1/k + C)^-1,   C = sum w_a w_b R_a G_ab R_b'
-bool td_reduced_dents_spring(const tdBody *body, const tdState *state, const tdSpring *spring, double H[9])
+// C = sum w_a w_b R_a G_ab R_b' at the point of a spring; false: columns are missing.
+static bool spring_flexibility(const tdBody *body, const tdState *state, const tdSpring *spring, double C[9])
 {
     const tdReduced *reduced = td_reduced_of(body);
-    double young = td_reduced_mine(body, state)->factors[TD_FACTOR_YOUNG], C[9] = {0}, R[3][9], local[9];
-    for (int k = 0; k < 9; k++)
-        H[k] = k % 4 == 0 ? spring->stiffness : 0;
-    if (!reduced->enriched || !td_residual_prepare(reduced->residual))
-        return false;
+    double young = td_reduced_mine(body, state)->factors[TD_FACTOR_YOUNG], R[3][9], local[9];
+    memset(C, 0, 9 * sizeof *C);
     for (int a = 0; a < 3; a++)
         td_dents_turn(body, state, spring->nodes[a], R[a], local);
     for (int a = 0; a < 3; a++)
@@ -254,7 +253,110 @@ bool td_reduced_dents_spring(const tdBody *body, const tdState *state, const tdS
                 C[k] += 0.5 * (block[k] + block[3 * (k % 3) + k / 3]);
         }
     }
-    for (int k = 0; k < 9; k += 4)
-        C[k] += 1 / spring->stiffness;
-    return invert3(C, H);
+    return true;
+}
+
+// H = (1/k + share C)^-1
+static bool in_series(const tdSpring *spring, const double C[9], double share, double H[9])
+{
+    double sum[9];
+    for (int k = 0; k < 9; k++)
+        sum[k] = share * C[k] + (k % 4 == 0 ? 1 / spring->stiffness : 0);
+    return invert3(sum, H);
+}
+
+// What elements add to the dent of a force f, along f: f rho.
+static double second_along(const tdBody *body, const tdState *state, const tdSpring *spring, const double f[3])
+{
+    tdDents *dents = td_reduced_mine(body, state)->dents;
+    tdDentSource sources[3];
+    double sum = 0;
+    int n = 0;
+    for (int a = 0; a < 3; a++)
+    {
+        const double part[3] = {spring->weights[a] * f[0], spring->weights[a] * f[1], spring->weights[a] * f[2]};
+        n += spring->weights[a] > 0 && td_dents_source(body, state, spring->nodes[a], part, &sources[n]);
+    }
+    if (n == 0 || td_reduced_patch(body, state, &dents->patch, n, sources) == 0)
+        return 0;
+    for (int k = 0; k < n; k++)
+    {
+        double rho[3];
+        td_reduced_patch_along(&dents->patch, sources[k].G, rho);
+        sum += td_dot3(rho, sources[k].g) * td_reduced_mine(body, state)->factors[TD_FACTOR_YOUNG];
+    }
+    return sum;
+}
+
+// Of a dent d = s C f that a spring pulls out, C f = d + rho(d): the share s of the small response, found from the
+// force and in turn, and what the second term is beside the first. Both are of the shape of modes and of the spring
+// alone, so that asking again gives the same.
+static void share_of_spring(const tdBody *body, const tdState *state, const tdSpring *spring, const double C[9],
+                            tdSpringDent *out)
+{
+    double x[3], way[3];
+    *out = (tdSpringDent){.share = 1};
+    td_reduced_spring_point(body, state, spring, state->q + body->first, x);
+    for (int c = 0; c < 3; c++)
+        way[c] = spring->anchor[c] - x[c];
+    for (int k = 0; k < TURNS; k++)
+    {
+        double H[9], f[3], a[3], moved[3];
+        if (!in_series(spring, C, out->share, H))
+            return;
+        td_mat3_apply(H, way, f);
+        td_mat3_apply(C, f, moved);
+        double first = td_dot3(f, moved);
+        if (!(first > 0))
+            return;
+        for (int c = 0; c < 3; c++)
+            a[c] = out->share * f[c];
+        double second = second_along(body, state, spring, a) / out->share; // of f, not of a
+        out->ratio = second / (out->share * first);
+        // Where the second term is nearly as large as the first it says nothing, as of contact.
+        double good = fmin(fmax((TD_DENT_LARGE - fabs(out->ratio)) / (TD_DENT_LARGE - TD_DENT_GOOD), 0), 1);
+        out->share = fmin(fmax(1 / (1 + good * out->ratio), SHORTEST), LONGEST);
+    }
+}
+
+static uint64_t key_of_spring(const tdBody *body, const tdState *state, const tdSpring *spring)
+{
+    uint64_t key = td_hash_bytes(state->q + body->first, (size_t)body->count * sizeof(double));
+    key = td_hash_mix(key ^ td_hash_bytes(spring->nodes, sizeof spring->nodes));
+    key = td_hash_mix(key ^ td_hash_bytes(spring->weights, sizeof spring->weights));
+    key = td_hash_mix(key ^ td_hash_bytes(spring->anchor, sizeof spring->anchor));
+    key = td_hash_mix(key ^ td_hash_bytes(&spring->stiffness, sizeof spring->stiffness));
+    return td_hash_mix(key ^ td_hash_bytes(td_reduced_mine(body, state)->factors, TD_FACTORS * sizeof(double)));
+}
+
+// It is asked for several times in a step.
+tdSpringDent td_reduced_dents_share(const tdBody *body, const tdState *state, const tdSpring *spring)
+{
+    tdDents *dents = td_reduced_mine(body, state)->dents;
+    double C[9];
+    tdSpringDent none = {.share = 1};
+    if (dents == NULL || !td_reduced_of(body)->enriched || !spring_flexibility(body, state, spring, C))
+        return none;
+    uint64_t key = key_of_spring(body, state, spring);
+    for (int k = 0; k < TD_SPRINGS; k++)
+        if (dents->spring_key[k] == key)
+            return dents->spring[k];
+    int at = dents->next_spring++ % TD_SPRINGS;
+    share_of_spring(body, state, spring, C, &dents->spring[at]);
+    dents->spring_key[at] = key;
+    return dents->spring[at];
+}
+
+// A spring pulls out a dent as far as it goes: both give way one after the other.
+//
+//     H = (1/k + s C)^-1
+bool td_reduced_dents_spring(const tdBody *body, const tdState *state, const tdSpring *spring, double H[9])
+{
+    const tdReduced *reduced = td_reduced_of(body);
+    double C[9];
+    for (int k = 0; k < 9; k++)
+        H[k] = k % 4 == 0 ? spring->stiffness : 0;
+    if (!reduced->enriched || !td_residual_prepare(reduced->residual) || !spring_flexibility(body, state, spring, C))
+        return false;
+    return in_series(spring, C, td_reduced_dents_share(body, state, spring).share, H);
 }

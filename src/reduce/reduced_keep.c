@@ -10,7 +10,7 @@ int td_reduced_arrays(const tdModel *model, const tdBody *body, tdState *state, 
     const tdReducedState *mine = td_reduced_mine(body, state);
     (void)model;
     int n = 0;
-    if (most < 5)
+    if (most < 6)
         return 0;
     out[n++] = (tdStateArray){"history", body->index, false, reduced->domain.history, mine->points.history};
     if (reduced->check != NULL)
@@ -18,6 +18,8 @@ int td_reduced_arrays(const tdModel *model, const tdBody *body, tdState *state, 
                                   mine->check->points.history};
     if (reduced->floating != NULL)
         out[n++] = (tdStateArray){"turn", body->index, false, 4, mine->floating->turn};
+    if (reduced->n_ranges > 0)
+        out[n++] = (tdStateArray){"excess", body->index, false, 1, mine->excess};
     if (mine->dents != NULL)
     {
         out[n++] = (tdStateArray){"dent_node", body->index, true, TD_DENT_KEPT, mine->dents->node};
@@ -32,6 +34,9 @@ tdStatus td_reduced_restore(const tdModel *model, const tdBody *body, tdState *s
 {
     tdReducedState *mine = td_reduced_mine(body, state);
     (void)model;
+    if (mine->excess != NULL && !(mine->excess[0] >= 0))
+        return td_fail(error, TD_ERROR_INPUT, "the checkpoint has an excess of actuators of body '%s' that cannot be",
+                       body->name);
     for (int k = 0; mine->dents != NULL && k < TD_DENT_KEPT; k++)
     {
         bool good = mine->dents->node[k] >= -1 && mine->dents->node[k] < body->nodes;

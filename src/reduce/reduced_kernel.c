@@ -7,6 +7,7 @@
 #include "material/corotational.h"
 #include "material/project.h"
 #include "reduce/reduced_body.h"
+#include "reduce/reduced_lanes.h"
 
 #define FLAT static inline __attribute__((always_inline))
 
@@ -47,7 +48,10 @@ static void gradients_batch(const tdReducedWork *work, int32_t b, tdChunkSums *s
         int64_t point = n_points * (int64_t)b + p;
         td4 F[9], n[3];
         int64_t at = point - work->first;
-        affine(work->B + 36 * work->stride * at, work->F0 + 36 * at, work->q, work->stride, F);
+        if (work->lanes != NULL)
+            affine_lanes(work->lanes + 36 * work->n * at, work->F0 + 36 * at, work->q, work->n, F);
+        else
+            affine(work->B + 36 * work->stride * at, work->F0 + 36 * at, work->q, work->stride, F);
         for (int c = 0; c < 3 && through; c++)
             n[c] = td4_load(block->normal + 12 * (int64_t)b + 4 * c);
         if (through)
@@ -437,139 +441,7 @@ static void add_volume_stiffness(const tdReducedWork *work, const batch *e, doub
     memset(dV, 0, 4 * (size_t)stride * sizeof *dV);
 }
 
-// ---------------------------------------------------------------- corotational laws
-
-// Rows R : B and Q_k : B of one lane, four of them, into S, and w (lambda, H) times them into T.
-FLAT void spin_tile(const double R[9], double lambda, const double H[9], const double *B, int64_t step, int64_t stride,
-                    double *S, double *T)
-{
-    td4 s = td4_set(0), q0 = s, q1 = s, q2 = s;
-    for (int i = 0; i < 3; i++)
-    {
-        td4 b0 = td4_load(B + 3 * i * step), b1 = td4_load(B + (3 * i + 1) * step),
-            b2 = td4_load(B + (3 * i + 2) * step);
-        double r0 = R[3 * i], r1 = R[3 * i + 1], r2 = R[3 * i + 2];
-        s += r0 * b0 + r1 * b1 + r2 * b2;
-        q0 += r2 * b1 - r1 * b2;
-        q1 += r0 * b2 - r2 * b0;
-        q2 += r1 * b0 - r0 * b1;
-    }
-    td4_store(S, s);
-    td4_store(S + stride, q0);
-    td4_store(S + 2 * stride, q1);
-    td4_store(S + 3 * stride, q2);
-    td4_store(T, lambda * s);
-    td4_store(T + stride, H[0] * q0 + H[1] * q1 + H[2] * q2);
-    td4_store(T + 2 * stride, H[3] * q0 + H[4] * q1 + H[5] * q2);
-    td4_store(T + 3 * stride, H[6] * q0 + H[7] * q1 + H[8] * q2);
-}
-
-FLAT void spin_tile_single(const float R[9], float lambda, const float H[9], const float *B, int64_t step, int64_t n,
-                           float *S, float *T)
-{
-    td8f s = td8f_set(0), q0 = s, q1 = s, q2 = s;
-    for (int i = 0; i < 3; i++)
-    {
-        td8f b0 = td8f_load(B + 3 * i * step), b1 = td8f_load(B + (3 * i + 1) * step),
-             b2 = td8f_load(B + (3 * i + 2) * step);
-        float r0 = R[3 * i], r1 = R[3 * i + 1], r2 = R[3 * i + 2];
-        s += r0 * b0 + r1 * b1 + r2 * b2;
-        q0 += r2 * b1 - r1 * b2;
-        q1 += r0 * b2 - r2 * b0;
-        q2 += r1 * b0 - r0 * b1;
-    }
-    td8f_store(S, s);
-    td8f_store(S + n, q0);
-    td8f_store(S + 2 * n, q1);
-    td8f_store(S + 3 * n, q2);
-    td8f_store(T, lambda * s);
-    td8f_store(T + n, H[0] * q0 + H[1] * q1 + H[2] * q2);
-    td8f_store(T + 2 * n, H[3] * q0 + H[4] * q1 + H[5] * q2);
-    td8f_store(T + 3 * n, H[6] * q0 + H[7] * q1 + H[8] * q2);
-}
-
-// All but the constant part of a corotational tangent, 16 rows a point batch instead of 36: S and T, `at` rows on.
-static void spin_rows(const tdReducedWork *work, int64_t point, double *S, double *T, int64_t at)
-{
-    const tdElementWork *points = &work->points;
-    double mu = points->parameters[0], lambda = points->parameters[1];
-    double along = (1 + work->damped) * lambda;
-    int64_t stride = work->stride;
-    td4 F[9], R[9], U[9], H[9], weight = td4_load(points->block->weight + 4 * point);
-    td_load9(points->F + 36 * point, F);
-    td_load9(points->R + 36 * point, R);
-    if (work->spin == TD_ROTATION_CURRENT)
-    {
-        td_mul_tn(R, F, U);
-        td_corotational_spin(mu, lambda, U, U[0] + U[4] + U[8] - 3.0, H);
-    }
-    else
-        for (int c = 0; c < 9; c++)
-            H[c] = td4_set(c % 4 == 0 ? -mu : 0);
-    for (int c = 0; c < 9; c += 4)
-        H[c] -= work->damped * mu;
-    for (int l = 0; l < 4; l++)
-    {
-        double r[9], h[9];
-        for (int c = 0; c < 9; c++)
-        {
-            r[c] = R[c][l];
-            h[c] = weight[l] * H[c][l];
-        }
-        if (work->B_single == NULL)
-        {
-            const double *B = work->B + 36 * stride * point + l * stride;
-            int64_t to = (at + 4 * l) * stride;
-            for (int64_t j = 0; j < stride; j += 4)
-                spin_tile(r, weight[l] * along, h, B + j, 4 * stride, stride, S + to + j, T + to + j);
-            continue;
-        }
-        float rf[9], hf[9];
-        for (int c = 0; c < 9; c++)
-        {
-            rf[c] = (float)r[c];
-            hf[c] = (float)h[c];
-        }
-        int64_t n = work->stride_single, to = (at + 4 * l) * n;
-        const float *B = work->B_single + 36 * n * point + l * n;
-        for (int64_t j = 0; j < n; j += 8)
-            spin_tile_single(rf, (float)(weight[l] * along), hf, B + j, 4 * n, n, (float *)S + to + j,
-                             (float *)T + to + j);
-    }
-}
-
-#define SPIN_PIECE 4 // point batches of one rank update
-
-static void spin_forces(const tdReducedWork *work, tdChunkSums *sums)
-{
-    const tdElements *block = work->points.block;
-    int n_points = td_element_shape[block->kind].points, stride = work->stride, pending = 0;
-    double *T = work->rows, *S = T + 16 * SPIN_PIECE * (int64_t)stride, *p = S + 16 * SPIN_PIECE * (int64_t)stride;
-    const double *piece = work->B;
-    for (int32_t b = 0; b < block->batches; b++)
-    {
-        if (work->q != NULL)
-            gradients_batch(work, b, sums);
-        batch e = begin_batch(work, b);
-        for (int k = 0; k < n_points; k++)
-        {
-            int64_t point = n_points * (int64_t)b + k;
-            respond(work, &e, point, p + 36 * pending, NULL, NULL);
-            spin_rows(work, point, S, T, 16 * pending);
-            pending++;
-            if (pending < SPIN_PIECE && (b + 1 < block->batches || k + 1 < n_points))
-                continue;
-            add_force(36 * pending, stride, piece, p, work->force);
-            if (work->B_single == NULL)
-                TD_ISA(td_dense_gram)(16 * pending, stride, S, T, work->K);
-            else
-                gram_single(16 * pending, work->stride_single, (float *)S, (float *)T, stride, work->K);
-            piece += 36 * pending * (int64_t)stride;
-            pending = 0;
-        }
-        end_batch(work, &e, b, sums);
-    }
-}
+#include "reduce/reduced_spin.h"
 
 // ---------------------------------------------------------------- all laws
 
@@ -627,7 +499,12 @@ void TD_ISA(td_reduced_forces)(const tdReducedWork *work)
         sums.inverted = work->points.sums->inverted;
         sums.extended = work->points.sums->extended;
     }
-    if (work->spin != TD_ROTATION_NONE && work->K != NULL)
+    bool spins = work->spin != TD_ROTATION_NONE && work->K != NULL;
+    if (spins && work->lanes_single != NULL)
+        lanes_forces_single(work, &sums);
+    else if (spins && work->lanes != NULL && work->B_single == NULL)
+        lanes_forces(work, &sums);
+    else if (spins)
         spin_forces(work, &sums);
     else
         general_forces(work, &sums, false);

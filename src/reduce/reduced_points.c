@@ -36,6 +36,20 @@ static double dot(int n, const double *a, const double *b)
     return sum;
 }
 
+// Three rows with one vector: one would wait for its own sum.
+static void dot3(int n, int64_t stride, const double *rows, const double *x, double out[3])
+{
+    const double *a = rows, *b = rows + stride, *c = rows + 2 * stride;
+    double sum[3] = {0};
+    for (int j = 0; j < n; j++)
+    {
+        sum[0] += a[j] * x[j];
+        sum[1] += b[j] * x[j];
+        sum[2] += c[j] * x[j];
+    }
+    memcpy(out, sum, sizeof sum);
+}
+
 // ---------------------------------------------------------------- points
 
 // Adds a set to the body, with coordinates for a row over all of them.
@@ -105,8 +119,12 @@ static void local_positions(const tdReduced *reduced, const tdPointSet *set, con
 {
     const tdReducedSet *own = set_of(set);
     bool compiled = own != NULL && own->X != NULL;
-    for (int64_t i = 0; i < 3 * (int64_t)set->n && compiled; i++)
-        x[i] = own->rest[i] + dot(reduced->n, own->X + i * reduced->stride, q);
+    for (int64_t i = 0; i < 3 * (int64_t)set->n && compiled; i += 3)
+    {
+        dot3(reduced->n, reduced->stride, own->X + i * reduced->stride, q, x + i);
+        for (int c = 0; c < 3; c++)
+            x[i + c] += own->rest[i + c];
+    }
     // The points of a volume and of a spring, which have no rows of their own.
     for (int32_t p = 0; p < set->n && !compiled; p++)
         for (int c = 0; c < 3; c++)
@@ -144,11 +162,10 @@ void td_reduced_positions(const tdBody *body, const tdState *state, const tdPoin
 // One point of a set, from the centre of the frame.
 static void local_point(const tdReduced *reduced, const tdReducedSet *own, int32_t p, const double *q, double y[3])
 {
+    int64_t i = 3 * (int64_t)p;
+    dot3(reduced->n, reduced->stride, own->X + i * reduced->stride, q, y);
     for (int c = 0; c < 3; c++)
-    {
-        int64_t i = 3 * (int64_t)p + c;
-        y[c] = own->rest[i] + dot(reduced->n, own->X + i * reduced->stride, q);
-    }
+        y[c] += own->rest[i + c];
 }
 
 static void pull_frame(const tdReduced *reduced, const tdReducedState *mine, const tdPointSet *set, const double *q,

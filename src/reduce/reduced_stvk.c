@@ -36,7 +36,7 @@ int64_t td_reduced_stvk_scratch(const tdReduced *reduced)
 void td_reduced_stvk_forces(const tdReduced *reduced, tdReducedState *mine, tdIsa isa, double *force, double *K)
 {
     td_stvk_kernel(isa)(&reduced->stvk, mine->at, mine->polynomial, force, K, reduced->stride, &mine->elastic);
-    mine->current = true;
+    td_reduced_set_current(mine);
 }
 
 // ---------------------------------------------------------------- indefinite tangents

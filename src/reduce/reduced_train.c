@@ -152,7 +152,7 @@ tdStatus td_reduced_training(const tdModel *model, int body, const tdRom *basis,
     const tdSoft *soft = model->bodies[body].soft;
     training t = {.soft = soft, .isa = td_isa_pick(false), .n_k = n_k, .begin = begin, .out = out};
     if (begin < 0 || end > soft->elements || begin > end || basis->n_nodes != soft->n_nodes || n_k < 0)
-        return td_fail(error, TD_ERROR_USAGE, "training asks for elements %lld to %lld of %lld", (long long)begin,
+        return td_fail(error, TD_ERROR_USAGE, "training requests elements %lld to %lld of %lld", (long long)begin,
                        (long long)end, (long long)soft->elements);
     t.kernels = td_reduced_kernels(t.isa);
     t.r = basis->r;

@@ -281,10 +281,11 @@ static bool make(tdResidual *residual)
         hold_six(residual);
     if ((residual->loose && !make_rigid(residual)) || !assemble(residual))
         return false;
-    if (td_linear_model_create(&residual->arena, &soft->pattern, residual->held, &residual->linear, &why) != TD_OK ||
+    if (td_linear_model_create(&residual->arena, &soft->pattern, residual->held, NULL, &residual->linear, &why) !=
+            TD_OK ||
         td_linear_create(&residual->linear, &residual->arena, td_isa_pick(false), &residual->factor, &why) != TD_OK)
         return false;
-    return td_linear_refresh(residual->factor, NULL, residual->K, &why) == TD_OK && factor_modes(residual);
+    return td_linear_refresh(residual->factor, NULL, residual->K, NULL, &why) == TD_OK && factor_modes(residual);
 }
 
 // ---------------------------------------------------------------- columns

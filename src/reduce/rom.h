@@ -69,7 +69,8 @@ typedef struct tdRom
     double held_out_error;           ///< relative, on motions that training did not see; NAN: not measured
     double *low, *high;              ///< r: range of each amplitude in training
     double *spread;                  ///< r: its standard deviation
-    // Dead loads in training by td_soft_dead_loads(), and the ranges of their inputs. load_low NULL: not known
+    // Dead loads in training by td_soft_dead_loads(), and the ranges of their inputs; actuators by
+    // td_soft_drive_text(). load_low NULL: not known
     int n_loads;
     const char **loads;
     double *load_low, *load_high;

@@ -66,8 +66,8 @@ static tdStatus find_ball(int n, const tdDrawMesh *meshes, tdCamera *camera, tdE
     return TD_OK;
 }
 
-tdStatus td_camera_fit(const tdView *view, const double area[4], int n, const tdDrawMesh *meshes, tdCamera *camera,
-                       tdError *error)
+static tdStatus fit(const tdView *view, const double area[4], int n, const tdDrawMesh *meshes, tdCamera *camera,
+                    tdError *error)
 {
     *camera = (tdCamera){.scale = 1};
     TD_TRY(find_ball(n, meshes, camera, error));
@@ -99,6 +99,28 @@ tdStatus td_camera_fit(const tdView *view, const double area[4], int n, const td
                        "what is to be drawn has a size of %g, too small or too large; check the mesh's units",
                        2 * camera->radius);
     return TD_OK;
+}
+
+// The corners of a box as triangles, for frames of a moving picture that share a view.
+static tdStatus fit_box(const tdView *view, const double area[4], tdCamera *camera, tdError *error)
+{
+    static const int32_t tris[] = {0, 1, 2, 3, 4, 5, 6, 7, 0};
+    double x[8][3];
+    for (int i = 0; i < 8; i++)
+        for (int k = 0; k < 3; k++)
+            x[i][k] = view->fit[3 * (i >> k & 1) + k];
+    tdDrawMesh box = td_default_draw();
+    box.x = x[0];
+    box.n_nodes = 8;
+    box.tris = tris;
+    box.n_tris = 3;
+    return fit(view, area, 1, &box, camera, error);
+}
+
+tdStatus td_camera_fit(const tdView *view, const double area[4], int n, const tdDrawMesh *meshes, tdCamera *camera,
+                       tdError *error)
+{
+    return view->fit != NULL ? fit_box(view, area, camera, error) : fit(view, area, n, meshes, camera, error);
 }
 
 tdScreenPoint td_camera_project(const tdCamera *camera, const double x[3])

@@ -11,7 +11,7 @@ tdStatus td_image_create(int width, int height, tdImage *image, tdError *error)
 {
     *image = (tdImage){0};
     if (width < 16 || height < 16 || width > TD_IMAGE_MAX || height > TD_IMAGE_MAX)
-        return td_fail(error, TD_ERROR_USAGE, "a picture of %d x %d pixels cannot be made; each side takes 16 to %d",
+        return td_fail(error, TD_ERROR_USAGE, "a picture of %d x %d pixels cannot be made; each side has 16 to %d",
                        width, height, TD_IMAGE_MAX);
     image->rgb = td_take((size_t)width * (size_t)height, 3);
     if (image->rgb == NULL)

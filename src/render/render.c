@@ -37,19 +37,19 @@ static tdStatus check_settings(const tdRenderSettings *s, tdError *error)
 {
     const tdView *v = &s->view;
     if (s->supersample < 1 || s->supersample > 4)
-        return td_fail(error, TD_ERROR_USAGE, "%d samples along a pixel; take 1 to 4", s->supersample);
+        return td_fail(error, TD_ERROR_USAGE, "%d samples along a pixel; use 1 to 4", s->supersample);
     if (!isfinite(v->azimuth) || !(fabs(v->elevation) <= 90) || v->up < 0 || v->up > 2)
         return td_fail(error, TD_ERROR_USAGE,
-                       "azimuth %g and elevation %g are no direction to look from; the elevation is from -90 to 90",
+                       "azimuth %g and elevation %g are not a viewing direction; the elevation is from -90 to 90",
                        v->azimuth, v->elevation);
     if (!(v->zoom >= 0.01 && v->zoom <= 50))
-        return td_fail(error, TD_ERROR_USAGE, "a zoom of %g; take 0.01 to 50", v->zoom);
+        return td_fail(error, TD_ERROR_USAGE, "a zoom of %g; use 0.01 to 50", v->zoom);
     if (!(v->field_of_view >= 0 && v->field_of_view <= 100))
-        return td_fail(error, TD_ERROR_USAGE, "a field of view of %g degrees; take 0 (parallel) to 100",
+        return td_fail(error, TD_ERROR_USAGE, "a field of view of %g degrees; use 0 (parallel) to 100",
                        v->field_of_view);
     if (!(s->crease >= 0 && s->crease <= 180) || !(s->line_width > 0 && s->line_width <= 100))
         return td_fail(error, TD_ERROR_USAGE,
-                       "crease angle %g and line width %g; take 0 to 180 degrees and up to 100 pixels", s->crease,
+                       "crease angle %g and line width %g; use 0 to 180 degrees and up to 100 pixels", s->crease,
                        s->line_width);
     if (isinf(s->range[0]) || isinf(s->range[1]) || s->range[0] >= s->range[1])
         return td_fail(error, TD_ERROR_USAGE, "the colours' range from %g to %g is empty; the first must be less",
@@ -65,7 +65,7 @@ static tdStatus check_mesh(const tdDrawMesh *mesh, int m, tdError *error)
     if (mesh->field != NULL && mesh->tri_field != NULL)
         return td_fail(error, TD_ERROR_USAGE, "object %d has a field by node and one by triangle; give one", m);
     if (!(mesh->opacity >= 0 && mesh->opacity <= 1))
-        return td_fail(error, TD_ERROR_USAGE, "object %d has an opacity of %g; take 0 to 1", m, mesh->opacity);
+        return td_fail(error, TD_ERROR_USAGE, "object %d has an opacity of %g; use 0 to 1", m, mesh->opacity);
     for (int64_t i = 0; i < 3 * mesh->n_tris; i++)
     {
         int32_t node = mesh->tris[i];

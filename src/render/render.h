@@ -26,6 +26,21 @@ void td_image_free(tdImage *image);
 tdStatus td_image_encode_png(const tdImage *image, tdText *out, tdError *error);
 tdStatus td_image_write_png(const tdImage *image, const char *path, tdError *error);
 
+/// A moving picture: an animated PNG, which programs that show stills show as its first frame. Zero-initialize.
+typedef struct tdMovie
+{
+    int width, height;
+    int n;             ///< frames so far
+    uint32_t sequence; ///< of the next chunk
+    uint8_t *last;     ///< pixels of the last frame
+    tdText head, frames;
+} tdMovie;
+
+/// Adds a frame, shown for 1 to 65,535 ms.
+tdStatus td_movie_add(tdMovie *movie, const tdImage *image, int milliseconds, tdError *error);
+tdStatus td_movie_write(tdMovie *movie, const char *path, tdError *error);
+void td_movie_free(tdMovie *movie);
+
 // ---------------------------------------------------------------- colours
 
 typedef enum tdColourMap
@@ -59,6 +74,7 @@ typedef struct tdView
     int up;               ///< axis that points up in the picture: 0, 1 or 2
     double zoom;          ///< 1 = fits
     double field_of_view; ///< [deg]; 0 = parallel projection
+    const double *fit;    ///< least and greatest corner (6) of a box that fits the picture; NULL: what is drawn does
 } tdView;
 
 /// A surface. Start from td_default_draw(), which is opaque and plain.

@@ -11,6 +11,7 @@
 #include "mesh/shape.h"
 #include "mesh/topology.h"
 #include "reduce/reduced.h"
+#include "scene/include.h"
 
 #include <assert.h>
 #include <math.h>
@@ -211,8 +212,8 @@ tdStatus td_compile_body_point(const tdModel *model, int body, const char *part,
     if (out->n > 0)
         return TD_OK;
     return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, given->field,
-                      "the point (%g, %g, %g) m is on no link of body '%s'; say which one carries it "
-                      "('link', where the key exists), or take a point on a link",
+                      "the point (%g, %g, %g) m is on no link of body '%s'; name the link ('link', where the key "
+                      "exists), or use a point on a link",
                       given->at[0], given->at[1], given->at[2], b->name);
 }
 
@@ -233,9 +234,10 @@ void td_compile_tell_snapped(const tdModel *model, int body, const tdSnapped *sn
                "%s:%d: %s: %s outside body '%s' and %s moved onto it; %s at (%g, %g, %g) %s, off by %.3g %s, %.2g of "
                "the edge "
                "of an element there. Move %s onto the body, or say by its 'snap' how far is meant",
-               model->scene.file, line, field, which, model->bodies[body].name, snapped->moved == 1 ? "is" : "are",
-               farthest, snapped->at[0] / unit, snapped->at[1] / unit, snapped->at[2] / unit, name,
-               snapped->distance / unit, name, snapped->distance / snapped->edge, one ? "it" : "them");
+               td_include_file(&model->scene, line), td_include_line(line), field, which, model->bodies[body].name,
+               snapped->moved == 1 ? "is" : "are", farthest, snapped->at[0] / unit, snapped->at[1] / unit,
+               snapped->at[2] / unit, name, snapped->distance / unit, name, snapped->distance / snapped->edge,
+               one ? "it" : "them");
 }
 
 // ---------------------------------------------------------------- model
@@ -306,7 +308,7 @@ static void warn_of_ringing(const tdModel *model, const tdSettings *settings)
         {
             td_log(settings, TD_LOG_WARNING,
                    "actuator '%s': with the integrator newmark and gamma %g the effort that a given displacement or "
-                   "amount of gas needs swings from step to step; take gamma 0.6 and beta 0.3025, or another method",
+                   "amount of gas needs oscillates from step to step; use gamma 0.6 and beta 0.3025, or another method",
                    model->actuators[a].name, model->scheme.gamma);
             return;
         }
@@ -325,11 +327,10 @@ static int find_body(const tdScene *scene, const char *name)
 static void warn_of_errors(const tdRom *rom, const tdSettings *settings)
 {
     if (rom->held_out_error > MUCH)
-        td_log(
-            settings, TD_LOG_WARNING,
-            "%s: the reduced model of body '%s' was off by %.0f %% of the displacements where it was checked; train it "
-            "at more places (reduction.samples), with smaller tolerances",
-            rom->file, rom->body, 100 * rom->held_out_error);
+        td_log(settings, TD_LOG_WARNING,
+               "%s: the reduced model of body '%s' was off by %.0f %% of the displacements where it was checked; train "
+               "it with more samples (reduction.samples), with smaller tolerances",
+               rom->file, rom->body, 100 * rom->held_out_error);
 }
 
 static tdStatus reduce_body(tdModel *model, int b, const tdRom *rom, const tdSettings *settings, tdError *error)
@@ -490,6 +491,7 @@ static tdStatus parse(const char *text, size_t length, const char *name, const c
         status = compile(model, more->settings, more->rom, error);
     if (status != TD_OK)
     {
+        td_include_place(&model->scene, error);
         td_model_free(model);
         return status;
     }

@@ -28,6 +28,15 @@ typedef struct tdBodyWork
 tdStatus td_compile_soft(tdModel *model, int index, const tdSettings *settings, tdError *error);
 /// compile_material.c: which elements are made of what.
 tdStatus td_compile_materials(tdBodyWork *work, tdError *error);
+/// Whether a body without supports may be held by what it leans on or hangs from: contact, attachments, rods.
+static inline bool td_compile_holds_others(const tdScene *scene)
+{
+    bool rods = false;
+    for (int i = 0; i < scene->n_couplings; i++)
+        rods = rods || scene->couplings[i].n_terms == 0;
+    return scene->contact.line > 0 || scene->n_attachments > 0 || rods;
+}
+
 bool td_body_is_flat(const tdBodyWork *work); ///< made of triangles only
 /// compile_load.c; the blocks of the matrix that a pressure adds to are found when the pattern is there.
 tdStatus td_compile_loads(tdBodyWork *work, tdError *error);
@@ -140,5 +149,14 @@ bool td_select_holds(const tdSelect *select, const double x[3], double size);
 /// select.c: by node of the mesh, whether the selector chooses it. Choosing none is an error.
 tdStatus td_select_nodes(const tdModel *model, const tdMesh *mesh, const tdSelect *select, const char *field,
                          bool *chosen, tdError *error);
+/// select_side.c: by triangle of the mesh's boundary, whether a side holds it; whether a face with this outward normal
+/// has its direction; by node, whether a connected part has it.
+tdStatus td_select_triangles(const tdModel *model, const tdMesh *mesh, const tdSurface *surface, const tdSelect *select,
+                             const char *field, bool *chosen, tdError *error);
+bool td_select_faces(const tdSelect *select, const double normal[3]);
+tdStatus td_select_side(const tdModel *model, const tdMesh *mesh, const tdSelect *select, const char *field,
+                        bool *chosen, tdError *error);
+tdStatus td_select_part(const tdModel *model, const tdMesh *mesh, const tdSelect *select, const char *field,
+                        bool *chosen, tdError *error);
 /// Index of an input by name, or -1 for NULL.
 int td_compile_input(const tdModel *model, const char *name);

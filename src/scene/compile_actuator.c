@@ -116,7 +116,7 @@ static tdStatus selected_set(tdBodyWork *w, tdPointSet *set, const tdSelect *sel
         n += w->chosen[i];
     if (n == 0)
         return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, select->line, field,
-                          "chooses no corner of a link's shapes; take 'point' and 'link'");
+                          "selects no corner of a link's shapes; use 'point' and 'link'");
     for (int32_t i = 0; i < w->soft->n_nodes; i++)
         weight[i] = w->chosen[i] ? 1.0 / (double)n : 0;
     return node_set(w, set, weight, apart, error);
@@ -494,7 +494,7 @@ static tdStatus check_limits(const tdModel *model, int a, tdError *error)
     bool rotation = given->kind == TD_ACTUATOR_ROTATION;
     if (actuator->held && given->drive == TD_DRIVE_DISPLACEMENT && limited(given->effort, given->effort_rate))
         return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, actuator->name,
-                          "a %s that is driven by %s moves whatever effort it takes, so that 'effort_range' and "
+                          "a %s that is driven by %s moves whatever effort it takes, so 'effort_range' and "
                           "'effort_rate' cannot be kept; remove them, or drive it by %s",
                           rotation ? "rotation" : "translation", rotation ? "angle" : "displacement",
                           rotation ? "torque" : "force");

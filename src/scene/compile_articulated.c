@@ -233,10 +233,13 @@ static void warn_about_size(const tdBodyWork *w)
 
 static tdStatus check_static(const tdBodyWork *w, tdError *error)
 {
-    if (w->model->scene.settings.method == TD_METHOD_STATIC && rigid_of(w)->links[0].kind == TD_JOINT_FREE)
+    const tdScene *scene = &w->model->scene;
+    if (scene->settings.method == TD_METHOD_STATIC && rigid_of(w)->links[0].kind == TD_JOINT_FREE &&
+        !td_compile_holds_others(scene))
         return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, w->given->line,
                           w->given->type == TD_BODY_RIGID ? "fixed" : "base",
-                          "body '%s': nothing holds it, so it has no equilibrium; fix it, or use a dynamic integrator",
+                          "body '%s': nothing holds it, so it has no equilibrium; fix it, add a support ('contact', "
+                          "'attachments', a rod of 'couplings'), or use a dynamic integrator",
                           w->given->name);
     return TD_OK;
 }
@@ -326,10 +329,11 @@ tdStatus td_compile_guided(tdModel *model, int index, const tdSettings *settings
     if (guided == NULL)
         return td_fail_memory(error, "the body");
     if (model->scene.settings.method == TD_METHOD_RK4)
-        return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, given->line, "guided",
-                          "body '%s': rk4 is for references of rigid bodies in free motion and knows none whose motion "
-                          "is given; take backward_euler",
-                          given->name);
+        return td_fail_at(
+            error, TD_ERROR_INPUT, model->scene.file, given->line, "guided",
+            "body '%s': rk4 computes reference solutions for rigid bodies in free motion and does not support "
+            "prescribed motion; use backward_euler",
+            given->name);
     for (int32_t k = 0; k < 6; k++)
     {
         guided->input[k] = td_compile_input(model, given->guided[k]);
@@ -338,6 +342,7 @@ tdStatus td_compile_guided(tdModel *model, int index, const tdSettings *settings
     TD_TRY(compile_kind(model, index, &td_guided_ops, &guided->rigid, settings, error));
     body->count = body->n_held = 6;
     body->held = guided->held;
+    body->guided = guided;
     guided->through = given->through;
     memcpy(guided->trocar, given->trocar, sizeof guided->trocar);
     memcpy(guided->close, given->close, sizeof guided->close);

@@ -43,7 +43,7 @@ static tdStatus choose_nodes(attachWork *w, bool *chosen, tdError *error)
     w->n = 0;
     for (int64_t i = 0; i < body->nodes; i++)
         w->n += chosen[i];
-    return w->n > 0 ? TD_OK : fail(w, "chooses no corner of a link's shapes; take 'points' and 'link_a'", error);
+    return w->n > 0 ? TD_OK : fail(w, "selects no corner of a link's shapes; use 'points' and 'link_a'", error);
 }
 
 // The points of a: nodes, or places.

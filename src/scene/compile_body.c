@@ -143,7 +143,7 @@ static void hold_loose_nodes(tdBodyWork *w)
                 soft->held[3 * i + c] = true;
         }
     if (loose > 0)
-        td_log(w->settings, TD_LOG_WARNING, "body '%s': %lld nodes belong to no element and are left where they are",
+        td_log(w->settings, TD_LOG_WARNING, "body '%s': %lld nodes belong to no element and stay where they are",
                w->given->name, (long long)loose);
 }
 
@@ -265,12 +265,13 @@ static tdStatus add_supports(tdBodyWork *w, tdError *error)
     int supports = w->given->n_fixed + w->given->n_prescribed + n_moved;
     soft->supported = supports > 0 || w->given->plane != TD_PLANE_NONE;
     const tdScene *scene = &w->model->scene;
-    bool held_by_others = scene->contact.line > 0 || scene->n_attachments > 0;
+    bool held_by_others = td_compile_holds_others(scene);
     soft->leans = at_rest && supports == 0 && !w->given->adrift && held_by_others;
     if (at_rest && supports == 0 && !w->given->adrift && !held_by_others)
-        return fail(w, w->given->line, error, "fixed",
-                    "nothing holds it, so it has no equilibrium; add 'fixed' or what it leans on ('contact', "
-                    "'attachments'), or use a dynamic integrator");
+        return fail(
+            w, w->given->line, error, "fixed",
+            "nothing holds it, so it has no equilibrium; add 'fixed' or a support ('contact', 'attachments', a rod "
+            "of 'couplings'), or use a dynamic integrator");
     return TD_OK;
 }
 
@@ -304,6 +305,25 @@ static tdStatus take_surface(tdBodyWork *w, tdError *error)
     return TD_OK;
 }
 
+// What stands in the place of a factor, and why.
+static void tell_of_multigrid(const tdBodyWork *w)
+{
+    const tdLinearModel *linear = &w->soft->linear;
+    if (linear->amg == NULL)
+        return;
+    int64_t rows[TD_AMG_LEVELS];
+    int levels = td_amg_levels(linear->amg, rows, TD_AMG_LEVELS);
+    char why[120] = "";
+    if (linear->factor_bytes > 0 && isfinite(linear->factor_bytes))
+        snprintf(why, sizeof why, "a factor of its matrix would take %.2g GB, more than solver.memory; ",
+                 1e-9 * linear->factor_bytes);
+    else if (linear->factor_bytes > 0)
+        snprintf(why, sizeof why, "a factor of its matrix would have too many entries; ");
+    td_log(w->settings, TD_LOG_INFO, "body '%s': %smultigrid of %d levels, from %lld nodes to %lld, takes %.2g GB",
+           w->given->name, why, levels, (long long)rows[0], (long long)rows[levels - 1],
+           1e-9 * td_amg_bytes(linear->amg));
+}
+
 static void warn_about_statics(const tdBodyWork *w)
 {
     const tdSceneBody *given = w->given;
@@ -312,7 +332,7 @@ static void warn_about_statics(const tdBodyWork *w)
     if (given->damping_mass > 0 || given->damping_stiffness > 0)
         td_log(w->settings, TD_LOG_WARNING, "body '%s': damping has no effect in a static scene", given->name);
     if (given->consistent_mass)
-        td_log(w->settings, TD_LOG_WARNING, "body '%s': the form of the mass has no effect in a static scene",
+        td_log(w->settings, TD_LOG_WARNING, "body '%s': the form of the mass matrix has no effect in a static scene",
                given->name);
 }
 
@@ -377,12 +397,12 @@ static tdStatus compile(tdBodyWork *w, tdError *error)
     TD_TRY(add_supports(w, error));
     TD_TRY(td_compile_loads(w, error));
     TD_TRY(td_compile_body_points(w, error));
-    bool at_rest = w->model->scene.settings.method == TD_METHOD_STATIC;
     TD_TRY(td_soft_build(&w->model->arena, soft, w->n_lists, w->lists, (int)w->n_couplings, w->couplings, w->given,
-                         at_rest, w->model->scene.file, error));
+                         &w->model->scene.settings, w->model->scene.file, error));
     td_compile_pressure_blocks(soft);
     if (w->given->adrift)
         TD_TRY(td_compile_adrift(w, error));
+    tell_of_multigrid(w);
     warn_about_statics(w);
     warn_about_step(w);
     return TD_OK;

@@ -8,6 +8,7 @@
 #include "contact/contact.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,8 @@ static tdColliderDef *add(colliderWork *work, tdColliderKind kind, int b, int li
         .link = kind == TD_COLLIDER_SOFT ? -1 : link,
         .field = kind == TD_COLLIDER_SOFT ? work->contact->n_fields - 1 : -1,
         .friction = or_scene(own->friction, scene->contact.friction),
+        .torsion = or_scene(own->torsion, kind == TD_COLLIDER_SOFT ? 0 : scene->contact.torsion),
+        .rolling = or_scene(own->rolling, kind == TD_COLLIDER_SOFT ? 0 : scene->contact.rolling),
         .stiffness = or_scene(own->stiffness, scene->contact.stiffness),
         .dissipation = or_scene(own->dissipation, scene->contact.dissipation),
     };
@@ -262,6 +265,10 @@ static void add_parts(colliderWork *work, int b)
         def->within_body = meets_itself(&work->model->scene, b);
         if (shape->rubs && isnan(work->model->scene.bodies[b].contact.friction))
             contact->colliders[work->n - 1].friction = shape->friction;
+        if (shape->turns && isnan(work->model->scene.bodies[b].contact.torsion))
+            contact->colliders[work->n - 1].torsion = shape->torsion;
+        if (shape->turns && isnan(work->model->scene.bodies[b].contact.rolling))
+            contact->colliders[work->n - 1].rolling = shape->rolling;
         if (shape->shape->type != TD_SHAPE_PLANE)
         {
             tdPose own = td_pose_identity();
@@ -524,7 +531,7 @@ static tdStatus exempt_overlaps(colliderWork *work, const tdSettings *settings, 
     if (status != TD_OK || told == 0)
         return status;
     if (told > MOST_TOLD)
-        td_log(settings, TD_LOG_WARNING, "so do %d more pairs of links", told - MOST_TOLD);
+        td_log(settings, TD_LOG_WARNING, "%d more pairs of links overlap as well", told - MOST_TOLD);
     td_collide_world_free(work->contact->world);
     work->contact->world = NULL;
     tdSettings quiet = *settings; // meshes have been complained about
@@ -568,43 +575,21 @@ static tdStatus build(colliderWork *work, const tdSettings *settings, tdError *e
             "nothing that moves has a shape or surface that can touch; give bodies one, or remove 'contact'");
     if (contact->margin > 0.5 * smallest)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->contact.line, "contact.margin",
-                          "%g m is more than half of the smallest body that moves (%g m), so that points would meet "
-                          "through bodies; give a smaller one",
+                          "%g m is more than half the size of the smallest body that moves (%g m), so that points "
+                          "would touch through bodies; use a smaller one",
                           contact->margin, smallest);
     double friction = 0, relaxation = 0;
     for (int i = 0; i < work->n; i++)
     {
         friction = fmax(friction, contact->colliders[i].friction);
         relaxation = fmax(relaxation, contact->colliders[i].dissipation);
+        model->turning = model->turning || contact->colliders[i].torsion > 0 || contact->colliders[i].rolling > 0;
     }
+    TD_TRY(td_contact_turning_suits(model, work->n, error));
     contact->corrected = scene->contact.sliding == TD_SLIDING_CORRECTED;
     contact->slide = friction * (1 + relaxation / model->scheme.h);
     TD_TRY(make_world(work, settings, error));
     return exempt_overlaps(work, settings, error);
-}
-
-// A constraint of the problem has two sides at most.
-static tdStatus check_actuators(const tdModel *model, tdError *error)
-{
-    for (int a = 0; a < model->n_actuators; a++)
-    {
-        const tdMeasure *measure = &model->actuators[a].measure;
-        int bodies[3] = {-1, -1, -1}, n = 0;
-        for (int k = 0; k < measure->n_sets && !model->actuators[a].held; k++)
-        {
-            int b = measure->sets[k].body;
-            if (b < 0 || b == bodies[0] || b == bodies[1])
-                continue;
-            if (n == 2)
-                return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, model->actuators[a].given->line,
-                                  "actuators",
-                                  "actuator '%s' joins more than two bodies, which does not go together with contact, "
-                                  "attachments and couplings",
-                                  model->actuators[a].name);
-            bodies[n++] = b;
-        }
-    }
-    return TD_OK;
 }
 
 // Whether something acts whose small problem is made of columns: bonds are then part of the response of bodies.
@@ -625,7 +610,7 @@ static bool solved_by_columns(const tdModel *model)
 tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error)
 {
     const tdScene *scene = &model->scene;
-    bool touch = scene->contact.line > 0;
+    bool touch = scene->contact.line != 0;
     if (!touch && scene->n_attachments + scene->n_couplings == 0)
         return TD_OK;
     const char *clash = td_part_clash(touch ? TD_PART_CONTACT : TD_PART_BONDS, td_scheme_part(&model->scheme));
@@ -639,7 +624,7 @@ tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError 
                                                      : "couplings",
                           "%s", clash);
     model->touches = touch;
-    TD_TRY(check_actuators(model, error));
+    TD_TRY(td_contact_suits(model, error));
     colliderWork work = {.model = model, .contact = TD_TAKE(&model->arena, tdContactModel, 1)};
     if (work.contact == NULL)
         return td_fail_memory(error, "the colliders");

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "mesh/shape.h"
 #include "scene/compile.h"
+#include "scene/include.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -157,7 +158,23 @@ static tdStatus group_faces(const tdBodyWork *w, const tdGroup *group, cornerKey
     return TD_OK;
 }
 
-// A group of faces means just these faces; every other selector means the faces all of whose nodes it chooses.
+// Whether a face has the direction of a side. Corners of a face come first, and its normal points outwards.
+static bool has_direction(const loadWork *w, const loadFace *face, const tdSelect *select)
+{
+    const double *x = w->body->soft->mesh.x;
+    const double *a = x + 3 * (int64_t)face->nodes[0], *b = x + 3 * (int64_t)face->nodes[1];
+    const double *c = x + 3 * (int64_t)face->nodes[2];
+    double normal[3];
+    for (int i = 0; i < 3; i++)
+    {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        normal[i] = (b[j] - a[j]) * (c[k] - a[k]) - (b[k] - a[k]) * (c[j] - a[j]);
+    }
+    return td_select_faces(select, normal);
+}
+
+// A group of faces means just these faces, a side those of its direction; every other selector means the faces all of
+// whose nodes it chooses.
 static tdStatus select_faces(loadWork *w, const tdSelect *select, const char *field, int64_t *count, tdError *error)
 {
     tdBodyWork *body = w->body;
@@ -174,6 +191,8 @@ static tdStatus select_faces(loadWork *w, const tdSelect *select, const char *fi
         w->face[f] = true;
         for (int a = 0; a < face->n; a++)
             w->face[f] = w->face[f] && body->chosen[face->nodes[a]];
+        if (select->kind == TD_SELECT_SIDE)
+            w->face[f] = w->face[f] && has_direction(w, face, select);
         if (n_listed > 0)
         {
             cornerKey key = corners_of(face->n == 6 ? 3 : face->n, face->nodes);
@@ -184,7 +203,7 @@ static tdStatus select_faces(loadWork *w, const tdSelect *select, const char *fi
     free(listed);
     if (*count == 0)
         return td_fail_at(error, TD_ERROR_INPUT, body->model->scene.file, select->line, field,
-                          "chooses no face of the surface of body '%s': a face is taken when all its nodes are chosen",
+                          "selects no face of the surface of body '%s': a face is selected if all its nodes are",
                           body->given->name);
     return TD_OK;
 }
@@ -329,7 +348,8 @@ static void warn_if_held(const tdBodyWork *body, int number, const tdSoftLoad *l
     if (any)
         td_log(body->settings, TD_LOG_WARNING,
                "%s:%d: loads[%d] acts on held nodes only: it changes the reaction but moves nothing",
-               body->model->scene.file, body->model->scene.loads[number].line, number);
+               td_include_file(&body->model->scene, body->model->scene.loads[number].line),
+               td_include_line(body->model->scene.loads[number].line), number);
 }
 
 tdStatus td_compile_face_shares(tdBodyWork *body, const tdSelect *select, const char *field, double *share,

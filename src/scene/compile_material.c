@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NOBODY (-1) // no material yet, or not an element
@@ -91,21 +92,26 @@ static tdStatus nothing_chosen(const tdBodyWork *w, int k, const char *what, tdE
     char field[64];
     snprintf(field, sizeof field, "bodies[%d].materials[%d]", w->index, k);
     return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, w->given->materials[k].line, field,
-                      "chooses no %s of body '%s'; 'tendril info' shows where the mesh is, and the scene's units and "
+                      "selects no %s of body '%s'; 'tendril info' shows where the mesh is, and the scene's units and "
                       "transform apply to it",
                       what, w->given->name);
 }
 
 // Elements whose middle is in a box or a sphere, so that those on its surface are not all left out; or all of whose
-// nodes are listed.
+// nodes are listed or in a connected part.
 static tdStatus choose_elements(tdBodyWork *w, int k, int group, tdError *error)
 {
     tdMesh *mesh = &w->soft->mesh;
     const tdSelect *select = &w->given->materials[k].select;
-    bool by_nodes = select->kind == TD_SELECT_NODES, flat = w->given->plane != TD_PLANE_NONE;
+    bool by_nodes = select->kind == TD_SELECT_NODES || select->kind == TD_SELECT_PART,
+         flat = w->given->plane != TD_PLANE_NONE;
     char field[64];
     snprintf(field, sizeof field, "bodies[%d].materials[%d]", w->index, k);
     double size = td_select_size(mesh);
+    if (select->kind == TD_SELECT_SIDE)
+        return td_fail_at(error, TD_ERROR_INPUT, w->model->scene.file, select->line, field,
+                          "a side has faces and no elements, so it is for membranes ('element: membrane'); choose "
+                          "elements by box, sphere, part or group");
     if (by_nodes)
         TD_TRY(td_select_nodes(w->model, mesh, select, field, w->chosen, error));
     for (int type = 0; type < TD_CELL_TYPES; type++)
@@ -143,17 +149,26 @@ static tdStatus choose_faces(tdBodyWork *w, int k, int group, tdError *error)
     tdSurface surface = {0};
     char field[64];
     snprintf(field, sizeof field, "bodies[%d].materials[%d]", w->index, k);
-    tdStatus status = td_select_nodes(w->model, mesh, &w->given->materials[k].select, field, w->chosen, error);
+    const tdSelect *select = &w->given->materials[k].select;
+    bool *side = NULL;
+    tdStatus status = td_select_nodes(w->model, mesh, select, field, w->chosen, error);
     if (status == TD_OK)
         status = td_mesh_boundary_faces(mesh, &surface, error);
+    if (status == TD_OK && select->kind == TD_SELECT_SIDE)
+    {
+        side = td_take((size_t)surface.n_tris, sizeof *side);
+        status = side == NULL ? td_fail_memory(error, "the materials")
+                              : td_select_triangles(w->model, mesh, &surface, select, field, side, error);
+    }
     for (int64_t t = 0; t < surface.n_tris && status == TD_OK; t++)
     {
         const int32_t *nodes = surface.tris + 3 * t;
-        if (w->chosen[nodes[0]] && w->chosen[nodes[1]] && w->chosen[nodes[2]] &&
+        if (w->chosen[nodes[0]] && w->chosen[nodes[1]] && w->chosen[nodes[2]] && (side == NULL || side[t]) &&
             (!td_mesh_add_cell(mesh, TD_CELL_TRI, nodes) ||
              !td_mesh_group_add(mesh, group, TD_CELL_TRI, mesh->cells[TD_CELL_TRI].count - 1)))
             status = td_fail_memory(error, "the materials");
     }
+    free(side);
     td_surface_free(&surface);
     if (status == TD_OK && mesh->groups[group].count[TD_CELL_TRI] == 0)
         return nothing_chosen(w, k, "face of the boundary", error);

@@ -83,10 +83,11 @@ static tdStatus find_walls(const tdModel *model, int body, tdArena *scratch, int
     tdError inner = {0};
     tdStatus status = td_surface_inner(soft->n_nodes, soft->rest, soft->surface_tris, soft->surface, part, &n, &inner);
     if (status != TD_OK)
-        return td_fail_at(error, status, model->scene.file, given->line, given->name,
-                          "walls of cavities cannot be told from its skin: %s; or let both meet others by 'contact: "
-                          "{walls: true}'",
-                          inner.message);
+        return td_fail_at(
+            error, status, model->scene.file, given->line, given->name,
+            "walls of cavities cannot be distinguished from its skin: %s; or let both touch others by 'contact: "
+            "{walls: true}'",
+            inner.message);
     innerPart *parts = TD_TAKE(scratch, innerPart, n + 1);
     if (parts == NULL)
         return td_fail_memory(error, "the walls of cavities");
@@ -135,7 +136,7 @@ static tdStatus coarsen(const tdModel *model, int body, tdArena *scratch, tdTouc
     {
         char why[300];
         snprintf(why, sizeof why,
-                 "the surface would fold with fewer than %lld nodes, and %d are asked for; ask for as many, or give a "
+                 "the surface would fold with fewer than %lld nodes, and %d are requested; request as many, or give a "
                  "surface of your own by 'surface'",
                  (long long)nodes, asked);
         return refuse(model, body, "nodes", why, error);
@@ -260,7 +261,7 @@ static tdStatus judge(const tdModel *model, int body, const tdTouchSurface *surf
     char why[300];
     snprintf(why, sizeof why,
              "a surface of %d nodes is up to %.3g away from that of the body (in the scene's unit of length), more "
-             "than a tenth of the body's size; ask for more nodes",
+             "than a tenth of the body's size; request more nodes",
              model->scene.bodies[body].contact.nodes, surface->error / unit);
     return refuse(model, body, "nodes", why, error);
 }

@@ -22,7 +22,7 @@ static tdStatus add_child(const Edit *e, tdYaml *map, const char *key, tdYaml **
     tdYaml *child = td_arena_take(e->arena, 1, sizeof *child);
     if (child == NULL)
         return td_fail_memory(e->error, "the changes of the scene");
-    *child = (tdYaml){.kind = TD_YAML_MAP, .key = key, .text = ""};
+    *child = (tdYaml){.kind = TD_YAML_MAP, .key = key, .text = "", .line = TD_YAML_SET, .key_line = TD_YAML_SET};
     if (map->last != NULL)
         map->last->next = child;
     else
@@ -112,7 +112,7 @@ static tdStatus walk(const Edit *e, tdYaml *at, char *path, tdYaml **out)
 
 static void without_lines(tdYaml *node)
 {
-    node->line = node->key_line = 0;
+    node->line = node->key_line = TD_YAML_SET;
     for (tdYaml *child = node->first; child != NULL; child = child->next)
         without_lines(child);
 }
@@ -143,7 +143,7 @@ static tdStatus apply(Edit *e, tdYaml *root, const char *line, size_t length)
     at->n = value->n;
     at->first = value->first;
     at->last = value->last;
-    at->line = at->key_line = 0;
+    at->line = at->key_line = TD_YAML_SET;
     return TD_OK;
 }
 

@@ -71,7 +71,7 @@ static const tdKey plane_keys[] = {
     {.name = "normal",
      .kind = TD_KEY_VECTOR,
      .required = true,
-     .doc = "direction across the plane, of any length but zero"},
+     .doc = "direction across the plane, of any nonzero length"},
     {.name = "tolerance",
      .kind = TD_KEY_QUANTITY,
      .dim = TD_DIM_LENGTH,
@@ -85,6 +85,48 @@ const tdSchema td_schema_plane = {
     .doc = "Nodes on a plane.",
     .example = "plane: {point: [0, 0, 0], normal: [0, 0, 1], tolerance: 0.1}",
     .keys = plane_keys,
+};
+
+static const tdChoice shell_choices[] = {
+    {"any", TD_SHELL_ANY, "all of the boundary", NULL},
+    {"outer", TD_SHELL_OUTER, "its outer surface", NULL},
+    {"inner", TD_SHELL_INNER, "walls of cavities: closed parts of the boundary that are inside another", NULL},
+    {0},
+};
+static const tdKey side_keys[] = {
+    {.name = "of", .kind = TD_KEY_CHOICE, .choices = shell_choices, .standard = "any", .doc = "which surface"},
+    {.name = "facing",
+     .kind = TD_KEY_VECTOR,
+     .standard_doc = "every direction",
+     .doc = "direction that the outward normals of the faces have, of any nonzero length"},
+    {.name = "angle",
+     .kind = TD_KEY_QUANTITY,
+     .dim = TD_DIM_ANGLE,
+     .range = TD_RANGE_POSITIVE,
+     .standard_doc = "45 deg",
+     .doc = "largest angle between a normal and `facing`, below 180 deg"},
+    {0},
+};
+const tdSchema td_schema_side = {
+    .title = "side",
+    .doc = "Faces of the boundary, or their nodes, by the surface that they belong to and by their direction.",
+    .example = "side: {of: outer, facing: [0, 0, -1], angle: 30 deg}",
+    .keys = side_keys,
+};
+
+static const tdKey connected_keys[] = {
+    {.name = "point",
+     .kind = TD_KEY_VECTOR,
+     .dim = TD_DIM_LENGTH,
+     .required = true,
+     .doc = "a point of the part; for a point outside the mesh the nearest element counts"},
+    {0},
+};
+const tdSchema td_schema_connected = {
+    .title = "part",
+    .doc = "The elements that are connected through shared nodes to the one at a point.",
+    .example = "part: {point: [0, 0, 10]}",
+    .keys = connected_keys,
 };
 
 static const tdKey select_keys[] = {
@@ -107,6 +149,18 @@ static const tdKey select_keys[] = {
      .either = 's',
      .required = true,
      .doc = "nodes on a plane"},
+    {.name = "side",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_side,
+     .either = 's',
+     .required = true,
+     .doc = "nodes of the outer surface, of walls of cavities, or of faces in one direction"},
+    {.name = "part",
+     .kind = TD_KEY_MAP,
+     .schema = &td_schema_connected,
+     .either = 's',
+     .required = true,
+     .doc = "nodes of a connected part of the mesh"},
     {.name = "group",
      .kind = TD_KEY_TEXT,
      .either = 's',
@@ -146,7 +200,7 @@ const tdSchema td_schema_fixed = {
 static const tdKey prescribed_keys[] = {
     {.name = "name",
      .kind = TD_KEY_NAME,
-     .doc = "name by which a motion drives it; unique among loads and actuators too"},
+     .doc = "name by which a motion drives it; must also be unique among loads and actuators"},
     {.name = "axes", .kind = TD_KEY_AXES, .standard = "xyz", .doc = "components that are prescribed"},
     {.name = "displacement",
      .kind = TD_KEY_VECTOR,
@@ -237,7 +291,7 @@ static const tdKey body_keys[] = {
      .kind = TD_KEY_MAP,
      .schema = &td_schema_material,
      .standard_doc = "required by soft bodies",
-     .doc = "what it is made of, where `materials` names no other"},
+     .doc = "material of all elements that `materials` does not list"},
     {.name = "materials",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_part,
@@ -277,49 +331,45 @@ static const tdKey body_keys[] = {
      .range = TD_RANGE_NOT_NEGATIVE,
      .standard_doc = "half the mean edge of the element nearest to the point",
      .doc =
-         "soft: how far outside of it points may be that are given by their places: of actuators, walls of cavities, "
-         "effectors, probes, attachments and rods. They are moved to the nearest point of the body; a warning says by "
-         "how much where that is more than 1 % of the edge, and not if `snap` is given; beyond, it is an error"},
+         "soft: how far outside the body points may lie that are given by coordinates (of actuators, walls of "
+         "cavities, effectors, probes, attachments and rods). They are moved to the nearest point of the body. Without "
+         "`snap` a warning gives the distance if it exceeds 1 % of an edge. Points farther away are an error"},
     {.name = "rom",
      .kind = TD_KEY_FILE,
      .standard_doc = "full order",
-     .doc = "soft: reduced model of this body, made by `tendril reduce` of a scene in which it is the same. Several "
-            "bodies "
-            "may have one each; `--rom FILE` takes the place of one, `--full-order` leaves all out"},
+     .doc = "soft: reduced model of this body, from `tendril reduce` with the same body. Several bodies may have one "
+            "each; `--rom FILE` replaces one of them, `--full-order` ignores all"},
     {.name = "enrichment",
      .kind = TD_KEY_BOOL,
      .standard_doc = "`true`; `false` in a scene with effectors; neither for a model that was trained with contact",
-     .doc = "soft, with a reduced model: places that something touches or pulls also give way as they do at full order "
-            "([reduction](reduction.md#where-something-touches)); `false`: by the modes alone, and steps warn where "
-            "that is too stiff"},
+     .doc = "soft, with a reduced model: points that are touched or pulled have the local flexibility of full order "
+            "([reduction](reduction.md#where-something-touches)); `false`: that of the modes alone, and steps warn "
+            "where this is too stiff"},
     {.name = "fixed",
      .kind = TD_KEY_LIST_OR_BOOL,
      .schema = &td_schema_fixed,
      .most = 10000,
-     .doc = "soft: nodes that are held; rigid: `true` for a body that does not move"},
+     .doc = "soft: fixed nodes; rigid: `true` for a body that does not move"},
     {.name = "guided",
      .kind = TD_KEY_BOOL,
      .standard = "false",
      .doc = "rigid: `true` for a body without mass whose motion is given, by the scene's motion, the caller or a "
             "[haptic device](haptics.md): the inputs NAME.x, NAME.y, NAME.z (lengths) and NAME.rx, NAME.ry, NAME.rz "
-            "(a rotation vector) are its displacement from where the transform places it, along the world's axes"},
+            "(a rotation vector) are its displacement from its initial pose, along the world's axes"},
     {.name = "trocar",
      .kind = TD_KEY_VECTOR,
      .dim = TD_DIM_LENGTH,
-     .doc =
-         "guided: a fixed point that its shaft passes through, as an instrument passes a trocar: NAME.x, .y, .z move "
-         "its "
-         "origin, the tip, and it turns so that the point stays on the line that went through tip and trocar at the "
-         "start. A hand feels the tip with the lever's rule"},
+     .doc = "guided: a fixed point that its shaft passes through, as an instrument passes a trocar: NAME.x, .y, .z "
+            "move its origin, the tip, and it rotates so that the point stays on the line through tip and trocar at "
+            "the start. Forces at the tip follow the law of the lever"},
     {.name = "follows",
      .kind = TD_KEY_NAME,
      .doc = "guided: another guided body that it moves with, as the second jaw of a grasper does; its own inputs are "
-            "then "
-            "a motion against that body"},
+            "then relative to that body"},
     {.name = "close",
      .kind = TD_KEY_VECTOR,
      .dim = TD_DIM_LENGTH,
-     .doc = "follows: by how far a hand's grip moves it when it is closed, from where the transform places it"},
+     .doc = "follows: displacement from its initial pose when the hand's grip is closed"},
     {.name = "prescribed",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_prescribed,
@@ -332,7 +382,9 @@ static const tdKey body_keys[] = {
     {.name = "mjcf",
      .kind = TD_KEY_FILE,
      .doc = "articulated: the robot, or all that is in the world of the file, with its drives; in SI units"},
-    {.name = "keyframe", .kind = TD_KEY_TEXT, .doc = "articulated: where joints and drives of the MJCF file start"},
+    {.name = "keyframe",
+     .kind = TD_KEY_TEXT,
+     .doc = "articulated: keyframe of the MJCF file at which joints and drives start"},
     {.name = "base",
      .kind = TD_KEY_CHOICE,
      .choices = base_choices,
@@ -342,12 +394,12 @@ static const tdKey body_keys[] = {
      .kind = TD_KEY_CHOICE,
      .choices = collision_choices,
      .standard = "surface",
-     .doc = "articulated: how meshes for contact are taken"},
+     .doc = "articulated: how collision meshes are treated"},
     {.name = "joints",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_joint,
      .most = 4096,
-     .doc = "articulated: where joints are at the start, and what the file does not say of them"},
+     .doc = "articulated: initial positions of joints, and properties that the file does not give"},
     {.name = "shape",
      .kind = TD_KEY_MAP,
      .schema = &td_schema_shape,
@@ -458,7 +510,7 @@ static const tdKey keyframe_keys[] = {
 };
 const tdSchema td_schema_keyframe = {
     .title = "keyframes",
-    .doc = "Values of named loads, prescribed motions and actuators at a time. A name that a keyframe leaves out is "
+    .doc = "Values of named loads, prescribed motions and actuators at one time. A name that a keyframe leaves out is "
            "interpolated between those that have it.",
     .keys = keyframe_keys,
     .open =
@@ -510,6 +562,11 @@ static const tdKey scene_keys[] = {
      .most = 1,
      .required = true,
      .doc = "version of the file's format: 1"},
+    {.name = "include",
+     .kind = TD_KEY_OTHER,
+     .form = "file or list of files",
+     .doc = "other files with keys of a scene, relative to this file, and so are paths in them. Lists such as `bodies` "
+            "are joined, those of the files first; every other key is given in one file"},
     {.name = "units", .kind = TD_KEY_MAP, .schema = &td_schema_units, .doc = "units of bare numbers"},
     {.name = "gravity",
      .kind = TD_KEY_VECTOR,
@@ -564,7 +621,7 @@ static const tdKey scene_keys[] = {
     {.name = "control",
      .kind = TD_KEY_MAP,
      .schema = &td_schema_control,
-     .doc = "how actuators are found that bring effectors to their targets"},
+     .doc = "how the actuation is found that brings effectors to their targets"},
     {.name = "motion", .kind = TD_KEY_MAP, .schema = &td_schema_motion, .doc = "how loads and actuators are driven"},
     {.name = "integrator", .kind = TD_KEY_MAP, .schema = &td_schema_integrator, .doc = "how time is advanced"},
     {.name = "solver", .kind = TD_KEY_MAP, .schema = &td_schema_solver, .doc = "how linear systems are solved"},
@@ -572,17 +629,17 @@ static const tdKey scene_keys[] = {
     {.name = "reduction",
      .kind = TD_KEY_MAP,
      .schema = &td_schema_reduction,
-     .doc = "how `tendril reduce` makes a reduced model of a body"},
+     .doc = "how `tendril reduce` computes a reduced model of a body"},
     {.name = "validation",
      .kind = TD_KEY_MAP,
      .schema = &td_schema_validation,
      .standard_doc = "a random motion",
-     .doc = "a motion that training has not seen, by which reduced models are judged"},
+     .doc = "a motion not used in training, on which reduced models are tested"},
     {.name = "attachments",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_attachment,
      .most = 10000,
-     .doc = "points of bodies that are welded to other bodies, or to places in space"},
+     .doc = "points of bodies that are welded to other bodies, or to fixed points in space"},
     {.name = "couplings",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_coupling,
@@ -591,7 +648,7 @@ static const tdKey scene_keys[] = {
     {.name = "contact",
      .kind = TD_KEY_MAP,
      .schema = &td_schema_contact,
-     .doc = "how bodies touch; not at all without"},
+     .doc = "contact between bodies; without this key there is none"},
     {0},
 };
 const tdSchema td_schema_scene = {

@@ -44,27 +44,27 @@ static const tdKey actuator_keys[] = {
     {.name = "name",
      .kind = TD_KEY_NAME,
      .required = true,
-     .doc = "name by which a motion drives it; unique among loads and prescribed motions too"},
+     .doc = "name by which a motion drives it; must also be unique among loads and prescribed motions"},
     {.name = "type", .kind = TD_KEY_CHOICE, .choices = actuator_choices, .required = true, .doc = "kind of actuator"},
     {.name = "body", .kind = TD_KEY_NAME, .required = true, .doc = "name of the body that it drives"},
     {.name = "drive",
      .kind = TD_KEY_CHOICE,
      .choices = drive_choices,
      .required = true,
-     .doc = "what a motion gives of it, and what `range` limits"},
+     .doc = "the quantity that a motion prescribes and `range` limits"},
     {.name = "range",
      .kind = TD_KEY_OTHER,
-     .form = "[least, most] of what `drive` names; `none` for no limit",
+     .form = "[minimum, maximum] of what `drive` names; `none` for no limit",
      .standard_doc = "no limits; a cable's force is never negative",
      .doc = "limits of what `drive` names"},
     {.name = "effort_range",
      .kind = TD_KEY_OTHER,
-     .form = "[least, most]: forces, pressures (cavity) or torques (rotation)",
+     .form = "[minimum, maximum]: forces, pressures (cavity) or torques (rotation)",
      .standard_doc = "no limits; a cable's force is never negative",
      .doc = "limits of the effort, where `range` does not give them"},
     {.name = "displacement_range",
      .kind = TD_KEY_OTHER,
-     .form = "[least, most]: lengths, volumes (cavity) or angles (rotation)",
+     .form = "[minimum, maximum]: lengths, volumes (cavity) or angles (rotation)",
      .standard_doc = "no limits",
      .doc = "limits of the displacement, where `range` does not give them"},
     {.name = "effort_rate",
@@ -81,7 +81,7 @@ static const tdKey actuator_keys[] = {
      .kind = TD_KEY_OTHER,
      .form = "[[x, y, z], ...]: 1 to 1000 points, lengths",
      .standard_doc = "required by cables",
-     .doc = "cable: points of the body in its placed rest shape through which it slides; at the first it is tied"},
+     .doc = "cable: points of the body in its placed rest shape through which it slides; it is tied to the first"},
     {.name = "pull_point",
      .kind = TD_KEY_VECTOR,
      .dim = TD_DIM_LENGTH,
@@ -102,12 +102,12 @@ static const tdKey actuator_keys[] = {
      .kind = TD_KEY_OTHER,
      .form = "torque per angular rate, or force per velocity, >= 0",
      .standard_doc = "0; required by joint driven by velocity",
-     .doc = "joint with a servo: effort per rate, against the motion or towards the rate that is asked for"},
+     .doc = "joint with a servo: effort per rate, against the motion or towards the commanded rate"},
     {.name = "gravity_compensation",
      .kind = TD_KEY_BOOL,
      .standard = "false",
-     .doc = "joint with a servo: it adds the effort that holds the robot's own links against gravity where the step "
-            "begins, within its limits; what the robot carries is not known to it"},
+     .doc = "joint with a servo: adds the effort that holds the robot's own links against gravity at the start of the "
+            "step, within its limits; a payload is not included"},
     {.name = "friction",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_CLOSED,
@@ -120,7 +120,7 @@ static const tdKey actuator_keys[] = {
      .dim = TD_DIM_LENGTH,
      .range = TD_RANGE_POSITIVE,
      .standard_doc = "1e-3 of the cable's length at rest",
-     .doc = "cable with friction: displacement over which friction turns round when the motion does"},
+     .doc = "cable with friction: displacement over which friction reverses with the motion"},
     {.name = "surface",
      .kind = TD_KEY_FILE,
      .doc = "cavity: mesh file of its closed surface, in the coordinates of the body's mesh; the body's transform "
@@ -144,11 +144,11 @@ static const tdKey actuator_keys[] = {
     {.name = "direction",
      .kind = TD_KEY_VECTOR,
      .standard_doc = "required by force and translation",
-     .doc = "force, translation: direction in space, of any length but zero"},
+     .doc = "force, translation: direction in space, of any nonzero length"},
     {.name = "axis",
      .kind = TD_KEY_VECTOR,
      .standard_doc = "required by rotation",
-     .doc = "rotation: direction of the axis, of any length but zero; angles turn it like a right-handed screw"},
+     .doc = "rotation: direction of the axis, of any nonzero length; angles turn it like a right-handed screw"},
     {.name = "center",
      .kind = TD_KEY_VECTOR,
      .dim = TD_DIM_LENGTH,
@@ -159,7 +159,8 @@ static const tdKey actuator_keys[] = {
 const tdSchema td_schema_actuator = {
     .title = "actuators",
     .doc = "What drives the bodies. Each has an effort and a displacement whose product is work; `drive` says which of "
-           "them a motion gives. While an effector has a target, actuators that no motion drives are found by inverse "
+           "them a motion gives. While an effector has a target, actuators that no motion drives are determined by "
+           "inverse "
            "[control](#control).",
     .example =
         "actuators:\n"
@@ -201,7 +202,7 @@ static const tdKey effector_keys[] = {
      .doc = "what is measured"},
     {.name = "body",
      .kind = TD_KEY_NAME,
-     .standard_doc = "required but by volume and length",
+     .standard_doc = "required, except by volume and length",
      .doc = "name of the body"},
     {.name = "against",
      .kind = TD_KEY_NAME,
@@ -209,9 +210,9 @@ static const tdKey effector_keys[] = {
      .doc = "contact_force, friction_use: name of the body that it touches"},
     {.name = "range",
      .kind = TD_KEY_OTHER,
-     .form = "[least, most] of forces or shares; `none` on a side for no limit",
+     .form = "[minimum, maximum] of forces or shares; `none` on a side for no limit",
      .standard_doc = "no limits",
-     .doc = "contact_force, friction_use: limits, which inverse control keeps before it reaches targets"},
+     .doc = "contact_force, friction_use: limits, which inverse control satisfies before it pursues targets"},
     {.name = "point",
      .kind = TD_KEY_VECTOR,
      .dim = TD_DIM_LENGTH,
@@ -224,7 +225,7 @@ static const tdKey effector_keys[] = {
     {.name = "direction",
      .kind = TD_KEY_VECTOR,
      .standard_doc = "required by direction",
-     .doc = "direction: at rest, of any length but zero"},
+     .doc = "direction: at rest, of any nonzero length"},
     {.name = "actuator",
      .kind = TD_KEY_NAME,
      .standard_doc = "required by volume and length",
@@ -234,15 +235,15 @@ static const tdKey effector_keys[] = {
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_POSITIVE,
      .standard = "1",
-     .doc =
-         "factor on its error when not all targets can be reached; angles, directions, volumes and forces of contact "
-         "count by their share of 1 rad, 1, the volume at rest and 1 N, times the body's size"},
+     .doc = "factor on its error when not all targets can be reached; angles, directions, volumes and contact forces "
+            "are first divided by 1 rad, 1, the volume at rest and 1 N, and multiplied by the body's size"},
     {.name = "priority",
      .kind = TD_KEY_INTEGER,
      .least = 1,
      .most = 9,
      .standard = "1",
-     .doc = "targets of priority 1 are reached as well as can be; those of 2 among what that leaves open, and so on"},
+     .doc = "targets of priority 1 are reached as closely as possible; those of priority 2 as far as this permits, and "
+            "so on"},
     {.name = "target",
      .kind = TD_KEY_OTHER,
      .form = "[x, y, z] of lengths (position), angles (orientation) or numbers (direction); a volume, a length, a "
@@ -270,12 +271,12 @@ const tdSchema td_schema_effector = {
 
 static const tdChoice energy_choices[] = {
     {"null_space", TD_ENERGY_NULL_SPACE, "reach first, then the least energy among the solutions", NULL},
-    {"s4", TD_ENERGY_S4, "both at once, weighted by `epsilon`, as the SoftRobots method has it", NULL},
+    {"s4", TD_ENERGY_S4, "both at once, weighted by `epsilon`, as in the SoftRobots plugin of SOFA", NULL},
     {0},
 };
 static const tdChoice inverse_choices[] = {
     {"qp", TD_INVERSE_QP, "quadratic program: the optimum within all limits", NULL},
-    {"gauss_seidel", TD_INVERSE_GAUSS_SEIDEL, "one actuator after the other; does not weigh energy", NULL},
+    {"gauss_seidel", TD_INVERSE_GAUSS_SEIDEL, "one actuator after the other; does not minimize energy", NULL},
     {0},
 };
 static const tdChoice share_choices[] = {
@@ -291,7 +292,7 @@ static const tdKey group_keys[] = {
      .doc = "members; an actuator is in one group at most"},
     {.name = "ratio",
      .kind = TD_KEY_OTHER,
-     .form = "list of numbers but zero, one for each member",
+     .form = "list of nonzero numbers, one for each member",
      .standard_doc = "1 for all",
      .doc = "factors of the members on the common value"},
     {.name = "share",
@@ -313,7 +314,7 @@ static const tdKey control_keys[] = {
      .kind = TD_KEY_CHOICE,
      .choices = energy_choices,
      .standard = "null_space",
-     .doc = "how the energy of deformation is kept small"},
+     .doc = "how the deformation energy is minimized"},
     {.name = "epsilon",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_OPEN,
@@ -331,14 +332,14 @@ static const tdKey control_keys[] = {
      .least = 1,
      .most = 1000000,
      .standard_doc = "by the number of actuators",
-     .doc = "bound on the solver's iterations"},
+     .doc = "limit on the solver's iterations"},
     {.name = "tolerance",
      .kind = TD_KEY_QUANTITY,
      .dim = TD_DIM_LENGTH,
      .range = TD_RANGE_POSITIVE,
      .standard_doc = "1e-6 of the body's size",
-     .doc = "distance at which an effector has reached its target; of angles, directions and volumes the same share of "
-            "1 rad, 1 or the volume at rest as this is of the body's size"},
+     .doc = "distance at which an effector has reached its target; angles, directions and volumes have reached theirs "
+            "within the same fraction of 1 rad, 1 or the volume at rest as this distance is of the body's size"},
     {.name = "groups",
      .kind = TD_KEY_LIST,
      .schema = &td_schema_group,
@@ -348,7 +349,7 @@ static const tdKey control_keys[] = {
 };
 const tdSchema td_schema_control = {
     .title = "control",
-    .doc = "How actuators are found that bring effectors to their targets.",
+    .doc = "How the actuation is found that brings effectors to their targets.",
     .example = "control: {energy: null_space, solver: qp, tolerance: 1 um}",
     .keys = control_keys,
 };

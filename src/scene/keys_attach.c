@@ -18,12 +18,12 @@ static const tdKey attachment_keys[] = {
     {.name = "link_a",
      .kind = TD_KEY_TEXT,
      .standard_doc = "the nearest",
-     .doc = "`a` rigid or articulated: link that carries `points`, which may then be anywhere"},
+     .doc = "`a` rigid or articulated: link that carries `points`, which need not lie on it"},
     {.name = "b",
      .kind = TD_KEY_NAME,
      .either = 'o',
      .required = true,
-     .doc = "the body that they are attached to: the points of it that are at the same places at rest"},
+     .doc = "the body that they are attached to: its points at the same positions at rest"},
     {.name = "space",
      .kind = TD_KEY_BOOL,
      .either = 'o',
@@ -32,14 +32,13 @@ static const tdKey attachment_keys[] = {
     {.name = "link",
      .kind = TD_KEY_TEXT,
      .standard_doc = "the nearest",
-     .doc = "`b` rigid or articulated: link that carries them, however far away they are"},
+     .doc = "`b` rigid or articulated: link that carries them, at any distance"},
     {.name = "gap",
      .kind = TD_KEY_QUANTITY,
      .dim = TD_DIM_LENGTH,
      .range = TD_RANGE_NOT_NEGATIVE,
      .standard_doc = "1 % of the size of `b`",
-     .doc =
-         "how far points may be outside of a soft `b`; the nearest element then carries them as if it reached there"},
+     .doc = "how far points may lie outside a soft `b`; the nearest element, extended, then carries them"},
     {.name = "stiffness",
      .kind = TD_KEY_QUANTITY,
      .dim = PER_LENGTH,
@@ -55,9 +54,8 @@ static const tdKey attachment_keys[] = {
     {.name = "meets",
      .kind = TD_KEY_BOOL,
      .standard = "false",
-     .doc =
-         "with the scene's `contact`: `true`: the two bodies touch elsewhere. Of an articulated body this is about the "
-         "links that carry points"},
+     .doc = "with the scene's `contact`: `true`: the two bodies can touch elsewhere. For an articulated body this "
+            "refers to the links that carry points"},
     {0},
 };
 const tdSchema td_schema_attachment = {
@@ -87,7 +85,7 @@ static const tdKey term_keys[] = {
 };
 const tdSchema td_schema_coupling_term = {
     .title = "coupling-terms",
-    .doc = "Positions of joints whose sum, each times its factor, does not change.",
+    .doc = "Positions of joints whose sum, each multiplied by its factor, is constant.",
     .example = "couplings:\n"
                "  - name: rack\n"
                "    terms: [{body: robot, joint: slide}, {body: robot, joint: pinion, factor: -5 mm}]",
@@ -150,7 +148,7 @@ static const tdKey coupling_keys[] = {
      .kind = TD_KEY_OTHER,
      .form = "angle, or length where the first joint slides",
      .standard_doc = "what it is at the start",
-     .doc = "value of the sum of `terms`; where joints start must fit it"},
+     .doc = "value of the sum of `terms`; the initial positions of the joints must satisfy it"},
     {0},
 };
 const tdSchema td_schema_coupling = {

@@ -8,19 +8,19 @@
 static const tdChoice contact_solver_choices[] = {
     {"sap", TD_CONTACT_SAP, "convex, always converges: [theory](theory/contact.md)", NULL},
     {"nlcp", TD_CONTACT_NLCP,
-     "Coulomb's law as it is, by Gauss-Seidel on impulses: no gap under what slides and no creep, but no guarantee "
-     "that "
-     "it converges, and dense in the number of contacts; inverse control [pivots](theory/inverse.md) between modes",
+     "Coulomb's law as it is, by Gauss-Seidel on impulses: no gap under sliding points and no creep, but convergence "
+     "is not guaranteed, and cost grows with the square of the number of contacts; inverse control "
+     "[pivots](theory/inverse.md) between modes",
      NULL},
     {0},
 };
 
 static const tdChoice sliding_choices[] = {
     {"convex", TD_SLIDING_CONVEX,
-     "one convex problem; what slides rides on a gap of the coefficient of friction times its displacement in a step",
+     "one convex problem; a sliding point keeps a gap of the friction coefficient times its displacement in a step",
      NULL},
     {"corrected", TD_SLIDING_CORRECTED,
-     "solved again with that gap taken away, until it stays: Coulomb's law, at two to five times the cost of the "
+     "solved again with that gap removed, until nothing changes: Coulomb's law, at two to five times the cost of the "
      "solver "
      "in steps in which something slides",
      NULL},
@@ -43,7 +43,7 @@ const tdSchema td_schema_exclude = {
 };
 
 static const tdChoice overlap_choices[] = {
-    {"exempt", TD_OVERLAP_EXEMPT, "do not meet, which the log says", NULL},
+    {"exempt", TD_OVERLAP_EXEMPT, "do not touch, which the log reports", NULL},
     {"meet", TD_OVERLAP_MEET, "are pushed apart", NULL},
     {0},
 };
@@ -53,33 +53,47 @@ static const tdKey contact_keys[] = {
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_NOT_NEGATIVE,
      .standard = "0.5",
-     .doc = "Coulomb coefficient of bodies that give none; of a pair the harmonic mean 2 a b / (a + b)"},
+     .doc = "Coulomb coefficient of bodies that give none; a pair has the harmonic mean 2 a b / (a + b)"},
+    {.name = "torsional_friction",
+     .kind = TD_KEY_QUANTITY,
+     .dim = TD_DIM_LENGTH,
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard = "0",
+     .doc =
+         "of rigid bodies and links that give none: largest torque of a point about its normal, over the force along "
+         "it; a pair has the larger one"},
+    {.name = "rolling_friction",
+     .kind = TD_KEY_QUANTITY,
+     .dim = TD_DIM_LENGTH,
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard = "0",
+     .doc = "the same of the torque about the tangents, which stops what rolls"},
     {.name = "stiffness",
      .kind = TD_KEY_QUANTITY,
      .dim = PER_LENGTH,
      .range = TD_RANGE_POSITIVE,
-     .standard_doc = "near-rigid: a point gives way by what is gained in about one step",
-     .doc = "of each contact point; of a pair the smaller one"},
+     .standard_doc = "near-rigid: penetration relaxes in about one step",
+     .doc = "stiffness of each contact point; a pair has the smaller one"},
     {.name = "dissipation",
      .kind = TD_KEY_QUANTITY,
      .dim = TD_DIM_TIME,
      .range = TD_RANGE_NOT_NEGATIVE,
      .standard = "0",
-     .doc = "time in which a penetration relaxes, beyond the time step; of a pair the longer one"},
+     .doc = "time in which a penetration relaxes, beyond the time step; a pair has the longer one"},
     {.name = "margin",
      .kind = TD_KEY_QUANTITY,
      .dim = TD_DIM_LENGTH,
      .range = TD_RANGE_POSITIVE,
-     .standard_doc = "a hundredth of the smallest body that moves",
-     .doc = "distance below which points are followed before they touch; grows with the speed of approach"},
+     .standard_doc = "a hundredth of the size of the smallest body that moves",
+     .doc = "distance below which points are tracked before they touch; grows with the speed of approach"},
     {.name = "softness",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_CLOSED,
      .lo = 1e-3,
      .hi = 10,
      .standard = "1",
-     .doc = "β: a near-rigid point under a load gives way by about (β h / 2π)² times load over the mass that moves "
-            "with it; less than 1 where a light body bears many"},
+     .doc = "β: a near-rigid point under a load yields by about (β h / 2π)² times load over the mass that moves with "
+            "it; less than 1 where a light body carries many"},
     {.name = "stiction",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_CLOSED,
@@ -92,7 +106,7 @@ static const tdKey contact_keys[] = {
      .least = 0,
      .most = 32,
      .standard = "0",
-     .doc = "n: besides the nodes, n x n points of each triangle of a surface touch, for large faces of few nodes"},
+     .doc = "n: contact also uses n x n points of each triangle of a surface, for large faces with few nodes"},
     {.name = "solver",
      .kind = TD_KEY_CHOICE,
      .choices = contact_solver_choices,
@@ -102,11 +116,11 @@ static const tdKey contact_keys[] = {
      .kind = TD_KEY_CHOICE,
      .choices = sliding_choices,
      .standard = "convex",
-     .doc = "with `solver: sap`: the law of points that slide"},
+     .doc = "with `solver: sap`: how sliding points are treated"},
     {.name = "self",
      .kind = TD_KEY_BOOL,
      .standard = "false",
-     .doc = "soft bodies meet themselves, links meet other links of their body (but not their neighbours)"},
+     .doc = "soft bodies can touch themselves, and links other links of their body (except their neighbours)"},
     {.name = "overlapping",
      .kind = TD_KEY_CHOICE,
      .choices = overlap_choices,
@@ -116,7 +130,7 @@ static const tdKey contact_keys[] = {
      .kind = TD_KEY_LIST,
      .schema = &td_schema_exclude,
      .most = 100000,
-     .doc = "pairs of bodies, or of links, that do not meet"},
+     .doc = "pairs of bodies, or of links, without contact"},
     {0},
 };
 const tdSchema td_schema_contact = {
@@ -133,6 +147,18 @@ static const tdKey body_contact_keys[] = {
      .range = TD_RANGE_NOT_NEGATIVE,
      .standard_doc = "that of the scene",
      .doc = "Coulomb coefficient"},
+    {.name = "torsional_friction",
+     .kind = TD_KEY_QUANTITY,
+     .dim = TD_DIM_LENGTH,
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard_doc = "that of the scene",
+     .doc = "links: largest torque about the normal, over the force along it"},
+    {.name = "rolling_friction",
+     .kind = TD_KEY_QUANTITY,
+     .dim = TD_DIM_LENGTH,
+     .range = TD_RANGE_NOT_NEGATIVE,
+     .standard_doc = "that of the scene",
+     .doc = "links: the same about the tangents"},
     {.name = "stiffness",
      .kind = TD_KEY_QUANTITY,
      .dim = PER_LENGTH,
@@ -156,7 +182,8 @@ static const tdKey body_contact_keys[] = {
     {.name = "walls",
      .kind = TD_KEY_BOOL,
      .standard = "false",
-     .doc = "`true`: walls of its cavities meet other bodies; else only themselves, where the body meets itself"},
+     .doc =
+         "`true`: walls of its cavities touch other bodies; otherwise only themselves, if the body has self-contact"},
     {.name = "surface",
      .kind = TD_KEY_TEXT,
      .standard_doc = "that of the mesh",
@@ -167,8 +194,8 @@ static const tdKey body_contact_keys[] = {
      .kind = TD_KEY_INTEGER,
      .least = 4,
      .most = 100000000,
-     .standard_doc = "all of its surface",
-     .doc = "soft: it touches by a coarser surface with this many of its nodes, as near to its own as they allow"},
+     .standard_doc = "its whole surface",
+     .doc = "soft: contact uses a coarser surface with this many of its nodes, as close to the original as possible"},
     {0},
 };
 const tdSchema td_schema_body_contact = {

@@ -9,7 +9,7 @@ static const tdKey torus_keys[] = {
      .dim = TD_DIM_LENGTH,
      .range = TD_RANGE_POSITIVE,
      .required = true,
-     .doc = "radius of the circle along which the sections stand"},
+     .doc = "radius of the circle through the centres of the sections"},
     {.name = "minor",
      .kind = TD_KEY_QUANTITY,
      .dim = TD_DIM_LENGTH,
@@ -106,7 +106,8 @@ static const tdKey repeat_keys[] = {
 };
 const tdSchema td_schema_repeat = {
     .title = "repeat",
-    .doc = "Bodies alike: `link` becomes `link_1`, `link_2` and so on. The first stands where the transform places it. "
+    .doc = "Identical bodies: `link` becomes `link_1`, `link_2` and so on. The first stands where the transform places "
+           "it. "
            "Selectors are in the world, as always, and the same for all.",
     .example = "bodies:\n"
                "  - name: link\n"

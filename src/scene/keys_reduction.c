@@ -6,28 +6,33 @@
 #define MOST_SAMPLES 100000
 
 static const tdChoice kind_choices[] = {
-    {"domains", TD_REDUCTION_DOMAINS, "few elements, with weights, stand for all: any law", NULL},
+    {"domains", TD_REDUCTION_DOMAINS, "a few elements, with weights, represent all: any law", NULL},
     {"stvk", TD_REDUCTION_STVK,
-     "polynomials of the modes, exact, stand for all elements: law stvk only, and a few dozen modes", NULL},
+     "polynomials of the modes, exact, replace all elements: law stvk only, and a few dozen modes", NULL},
     {0},
 };
 static const tdChoice basis_choices[] = {
-    {"snapshots", TD_BASIS_SNAPSHOTS, "modes of equilibria at the places of `samples`", NULL},
+    {"snapshots", TD_BASIS_SNAPSHOTS, "modes of equilibria at the points of `samples`", NULL},
     {"modes", TD_BASIS_MODES, "vibration modes and their derivatives, no equilibria", NULL},
     {0},
 };
 static const tdChoice sample_choices[] = {
+    {"auto", TD_SAMPLE_AUTO,
+     "some corners and points across the ranges, then more of them, mostly near the held-out points where the error is "
+     "largest, until the held-out error is within `error`, or after `count`",
+     NULL},
     {"corners", TD_SAMPLE_CORNERS,
      "the ends of the ranges in all combinations, visited so that one actuator moves at a time", NULL},
     {"grid", TD_SAMPLE_GRID, "`levels` values of every actuator in all combinations, visited likewise", NULL},
     {"latin_hypercube", TD_SAMPLE_LATIN_HYPERCUBE,
-     "`count` places that share no value of any actuator, visited from neighbour to neighbour", NULL},
+     "`count` points that share no value of any actuator, visited from neighbour to neighbour", NULL},
     {"greedy", TD_SAMPLE_GREEDY,
-     "begins with each actuator alone and adds the place where the reduced model is worst, until it is nowhere worse "
-     "than `greedy_tolerance`, or after `count`",
+     "begins with each actuator alone and adds the point where the error of the reduced model is largest, until it is "
+     "nowhere above `greedy_tolerance`, or after `count`",
      NULL},
     {"motion", TD_SAMPLE_MOTION,
-     "along the scene's own `motion`, a place a step, or `count` of them; with `contact` the scene runs as it is, and "
+     "along the scene's own `motion`, one point per step, or `count` of them; with `contact` the scene runs as it is, "
+     "and "
      "every "
      "step is a snapshot",
      NULL},
@@ -62,33 +67,32 @@ static const tdKey reduction_keys[] = {
      .most = 500,
      .standard = "6",
      .standard_doc = "6; none with basis snapshots",
-     .doc =
-         "vibration modes, the lowest ones; with basis snapshots and kind domains beside those of the snapshots, for "
-         "waves that no equilibrium has"},
+     .doc = "vibration modes, the lowest ones; with basis snapshots and kind domains in addition to those of the "
+            "snapshots, for waves that occur in no equilibrium"},
     {.name = "derivatives",
      .kind = TD_KEY_INTEGER,
      .least = 0,
      .most = 500,
      .standard_doc = "as many as `modes`",
-     .doc = "basis modes: derivatives of all pairs of the first so many modes"},
+     .doc = "basis modes: derivatives of all pairs of this many of the first modes"},
     {.name = "columns",
      .kind = TD_KEY_INTEGER,
      .least = 1,
      .most = 500,
      .standard_doc = "20, or as many as modes and derivatives give",
-     .doc = "basis modes: directions that are kept of modes and derivatives, those that matter most"},
+     .doc = "basis modes: number of directions kept of modes and derivatives, the most important ones"},
     {.name = "amplitude",
      .kind = TD_KEY_QUANTITY,
      .dim = TD_DIM_LENGTH,
      .range = TD_RANGE_POSITIVE,
      .standard_doc = "a fifth of the body's size",
-     .doc = "basis modes: how far the first mode goes where derivatives are weighed against modes"},
+     .doc = "basis modes: amplitude of the first mode at which derivatives are weighed against modes"},
     {.name = "samples",
      .kind = TD_KEY_CHOICE,
      .choices = sample_choices,
-     .standard = "corners",
-     .standard_doc = "`corners`; `sequence` where that key is given",
-     .doc = "where the actuators are put for the snapshots"},
+     .standard = "auto",
+     .standard_doc = "`auto`; `sequence` where that key is given",
+     .doc = "sample points of the actuators for the snapshots"},
     {.name = "levels",
      .kind = TD_KEY_INTEGER,
      .least = 2,
@@ -99,55 +103,67 @@ static const tdKey reduction_keys[] = {
      .kind = TD_KEY_INTEGER,
      .least = 1,
      .most = MOST_SAMPLES,
-     .standard_doc = "100; all steps with samples motion",
-     .doc = "samples latin_hypercube and motion: places; greedy: places that are added at most"},
+     .standard_doc = "100; 200 with samples auto; all steps with samples motion",
+     .doc =
+         "samples latin_hypercube and motion: number of points; auto: at most; greedy: number of points added at most"},
     {.name = "candidates",
      .kind = TD_KEY_INTEGER,
      .least = 1,
      .most = 20000,
      .standard = "100",
-     .doc = "samples greedy: places of a Latin hypercube, beside the corners, among which the worst is looked for"},
+     .doc =
+         "samples greedy: points of a Latin hypercube, in addition to the corners, among which the worst is searched"},
     {.name = "greedy_tolerance",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_OPEN,
      .lo = 0,
      .hi = 1,
      .standard = "0.01",
-     .doc = "samples greedy: estimated error, relative to the largest displacement, at which no place is added any "
-            "more"},
+     .doc =
+         "samples greedy: estimated error, relative to the largest displacement, below which no more points are added"},
     {.name = "sequence",
      .kind = TD_KEY_FILE,
-     .doc = "samples sequence: a CSV file with a header of names of actuators, loads or prescribed motions, a place on "
-            "each line; bare numbers are in the scene's units, or in the unit that the header gives: `north [mm]`"},
+     .doc = "samples sequence: a CSV file with a header of names of actuators, loads or prescribed motions, one point "
+            "per line; bare numbers are in the scene's units, or in the unit that the header gives: `north [mm]`"},
     {.name = "steps_between",
      .kind = TD_KEY_INTEGER,
      .least = 1,
      .most = 10000,
      .standard_doc = "9 with samples corners, 3 with greedy, else 1",
-     .doc = "equilibria from one place to the next (greedy: from rest to each), all of them snapshots"},
+     .doc = "equilibria from one point to the next (greedy, and corners of auto: from rest to each), all of which are "
+            "snapshots"},
+    {.name = "error",
+     .kind = TD_KEY_QUANTITY,
+     .range = TD_RANGE_OPEN,
+     .lo = 0,
+     .hi = 1,
+     .standard = "0.02",
+     .doc = "relative error to be reached at held-out points: tolerances that are not given are tightened, and samples "
+            "auto adds points, until it is"},
     {.name = "pod_tolerance",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_OPEN,
      .lo = 0,
      .hi = 1,
      .standard = "1e-3",
-     .doc = "share of the snapshots that the modes may leave behind: the root of eq. 15 of Goury and Duriez 2018, with "
-            "which its numbers of "
-            "modes agree"},
+     .standard_doc = "1e-3, and as many more modes as the held-out points need for `error`",
+     .doc = "share of the snapshots that the modes need not represent: the square root of eq. 15 of Goury and Duriez "
+            "2018, which agrees with its numbers of modes"},
     {.name = "ecsw_tolerance",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_OPEN,
      .lo = 0,
      .hi = 1,
      .standard = "0.05",
-     .doc = "relative error that the reduced integration domain may make in the training forces (Goury and Duriez "
+     .standard_doc = "0.05, and smaller as far as `error` needs it",
+     .doc = "relative error of the training forces allowed with the reduced integration domain (Goury and Duriez "
             "2018, eq. 21)"},
     {.name = "max_modes",
      .kind = TD_KEY_INTEGER,
      .least = 1,
      .most = 2000,
      .standard_doc = "200; 40 with kind stvk",
-     .doc = "modes of snapshots at most, whatever the tolerance"},
+     .doc = "largest number of modes from snapshots, whatever the tolerance"},
     {.name = "frame",
      .kind = TD_KEY_CHOICE,
      .choices = frame_choices,
@@ -158,24 +174,24 @@ static const tdKey reduction_keys[] = {
      .range = TD_RANGE_NOT_NEGATIVE,
      .standard_doc = "0; that of the scene with samples motion",
      .doc = "of all contacts in training, where the scene has `contact`: without friction a robot takes its shapes and "
-            "stays where it is (Goury and Duriez 2018)"},
+            "stays in place (Goury and Duriez 2018)"},
     {.name = "memory",
      .kind = TD_KEY_OTHER,
      .form = "number of bytes with `MB` or `GB`, 16 MB at least",
      .standard = "4 GB",
-     .doc = "what the work may take beside the scene itself"},
+     .doc = "memory limit in addition to the scene itself"},
     {.name = "seed",
      .kind = TD_KEY_INTEGER,
      .least = 0,
      .most = INT32_MAX,
      .standard = "1",
-     .doc = "of what is random: the Latin hypercube, vibrations of training, and the sketch of the training forces"},
+     .doc = "seed of the Latin hypercube, of vibrations in training, and of the sketch of the training forces"},
     {0},
 };
 const tdSchema td_schema_reduction = {
     .title = "reduction",
-    .doc = "How `tendril reduce` makes a reduced model of a body: the actuators visit places in their ranges, the "
-           "equilibria there give modes, and few elements are chosen that stand for all. A body of the law stvk may "
+    .doc = "How `tendril reduce` makes a reduced model of a body: the actuators visit points in their ranges, the "
+           "equilibria there give modes, and a few elements are chosen that represent all. A body of the law stvk may "
            "do without either: vibration modes instead of equilibria, polynomials instead of elements. See "
            "[reduction.md](reduction.md).",
     .example = "reduction: {samples: corners, steps_between: 9, pod_tolerance: 1e-3, ecsw_tolerance: 0.05}",
@@ -207,8 +223,8 @@ static const tdKey random_keys[] = {
 };
 const tdSchema td_schema_random = {
     .title = "random",
-    .doc = "A path between random places, on which every actuator goes from one end of its range to the other. It is "
-           "the same whenever it is asked for.",
+    .doc = "A path between random points, on which every actuator goes from one end of its range to the other. It is "
+           "the same every time.",
     .example = "validation: {random: {steps: 200, seed: 1}}",
     .keys = random_keys,
 };
@@ -224,7 +240,7 @@ static const tdKey validation_keys[] = {
 };
 const tdSchema td_schema_validation = {
     .title = "validation",
-    .doc = "A motion that training has not seen. Reduced models are judged by it.",
+    .doc = "A motion that is not used in training. Reduced models are tested on it.",
     .example = "validation: {motion: {keyframes: [{t: 0, north: 0}, {t: 1 s, north: 17 mm}]}}",
     .keys = validation_keys,
 };

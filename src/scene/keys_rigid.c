@@ -71,7 +71,7 @@ static const tdKey shape_keys[] = {
 };
 const tdSchema td_schema_shape = {
     .title = "shape",
-    .doc = "What a rigid body looks like, in its own axes. The body's transform places it.",
+    .doc = "Shape of a rigid body, in its own axes. The body's transform places it.",
     .example = "bodies:\n"
                "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n"
                "  - {name: cube, type: rigid, shape: {box: [50 mm, 50 mm, 50 mm]}, density: 1000 kg/m^3, transform: "
@@ -85,7 +85,7 @@ static const tdKey joint_keys[] = {
      .kind = TD_KEY_OTHER,
      .form = "angle, or length of a joint that slides",
      .standard_doc = "0",
-     .doc = "where it is at the start, which is the body's rest shape for points and selectors"},
+     .doc = "initial position, which also defines the rest shape for points and selectors"},
     {.name = "velocity",
      .kind = TD_KEY_OTHER,
      .form = "angular rate, or velocity of a joint that slides",
@@ -95,8 +95,9 @@ static const tdKey joint_keys[] = {
      .kind = TD_KEY_OTHER,
      .form = "torque per angle, or force per length, >= 0",
      .standard_doc = "none, or that of the file",
-     .doc = "stiffness of a spring in the joint, beside its drives. Its effort is reported as that of an actuator "
-            "JOINT_spring"},
+     .doc =
+         "stiffness of a spring in the joint, in addition to its drives. Its effort is reported as that of an actuator "
+         "JOINT_spring"},
     {.name = "spring_rest",
      .kind = TD_KEY_OTHER,
      .form = "angle, or length of a joint that slides",
@@ -116,7 +117,7 @@ static const tdKey joint_keys[] = {
      .kind = TD_KEY_OTHER,
      .form = "moment of inertia, or mass, >= 0",
      .standard_doc = "that of the file",
-     .doc = "inertia of the motor, times the square of its gear's ratio"},
+     .doc = "inertia of the motor, times the square of the gear ratio"},
     {0},
 };
 const tdSchema td_schema_joint = {

@@ -11,8 +11,8 @@ static const tdChoice sensor_kinds[] = {
      "and in its axes; or of an attachment, on its side `a`, along the world's axes",
      NULL},
     {"touch", TD_SENSOR_TOUCH,
-     "contact on a link, a soft body, or a patch of either: sum of the forces along normals, the resultant (in the "
-     "link's axes; of a soft body along the world's), number of points that bear, pressure with `area`",
+     "contact on a link, a soft body, or a patch of either: sum of the normal forces, the resultant (in the "
+     "link's axes; of a soft body along the world's), number of points that carry a force, pressure with `area`",
      NULL},
     {"inertial", TD_SENSOR_INERTIAL,
      "acceleration less gravity, as an accelerometer shows it (9.81 m/s^2 upwards at rest), and angular velocity of a "
@@ -55,12 +55,12 @@ static const tdKey sensor_keys[] = {
      .dim = AREA,
      .range = TD_RANGE_POSITIVE,
      .standard_doc = "no pressure",
-     .doc = "touch: of the patch; its pressure is the force along normals over this"},
+     .doc = "touch: of the patch; its pressure is the normal force divided by this"},
     {0},
 };
 const tdSchema td_schema_sensor = {
     .title = "sensors",
-    .doc = "What a robot would measure, as means over each step: columns of `sensors.csv`, and by `td_state_sensor`. "
+    .doc = "What a robot would measure, averaged over each step: columns of `sensors.csv`, and by `td_state_sensor`. "
            "Sensors change nothing.",
     .example = "sensors:\n"
                "  - {name: wrist, type: force_torque, body: arm, joint: arm_7}\n"

@@ -65,7 +65,7 @@ static const tdKey integrator_keys[] = {
      .least = 1,
      .most = 10000,
      .standard = "30",
-     .doc = "bound on Newton's iterations"},
+     .doc = "limit on Newton's iterations"},
     {.name = "min_load_step",
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_CLOSED,
@@ -83,11 +83,17 @@ const tdSchema td_schema_integrator = {
 };
 
 static const tdChoice solver_choices[] = {
-    {"auto", TD_SOLVER_AUTO, "conjugate gradients with a kept Cholesky factor, which is made anew where that pays",
+    {"auto", TD_SOLVER_AUTO,
+     "conjugate gradients with a kept Cholesky factor, which is made anew where that pays; where a factor would take "
+     "more than `memory`, as `amg`",
      NULL},
     {"cholesky", TD_SOLVER_CHOLESKY, "a sparse Cholesky factor of every matrix", NULL},
     {"cg", TD_SOLVER_CG,
      "conjugate gradients with the factor of the first step; a warning says where that takes longer than `auto`", NULL},
+    {"amg", TD_SOLVER_AMG,
+     "conjugate gradients with algebraic multigrid, for meshes whose factor does not fit into memory ([cluster.md]"
+     "(cluster.md#large-meshes)); not with contact, attachments or vibration modes",
+     NULL},
     {"asynchronous", TD_SOLVER_ASYNCHRONOUS,
      "conjugate gradients with the newest factor of a thread that makes one after the other, turned with the body; "
      "contacts have its compliance ([haptics.md](haptics.md))",
@@ -104,15 +110,20 @@ static const tdKey solver_keys[] = {
      .kind = TD_KEY_QUANTITY,
      .range = TD_RANGE_OPEN,
      .lo = 0,
-     .hi = 1,
+     .hi = 0.01,
      .standard = "1e-8",
-     .doc = "relative residual at which conjugate gradients end"},
+     .doc = "relative residual to which linear systems are solved"},
+    {.name = "memory",
+     .kind = TD_KEY_OTHER,
+     .form = "number of bytes with `MB` or `GB`, 1 MB at least",
+     .standard = "8 GB",
+     .doc = "memory limit for the factor of a body: above it, `auto` becomes `amg`, and the other types are refused"},
     {.name = "lag",
      .kind = TD_KEY_INTEGER,
      .least = 1,
      .most = 1000,
-     .doc = "with `type: asynchronous`: steps after which a factor is used, so that a run repeats bit for bit; without "
-            "it, as soon as it is done"},
+     .doc = "with `type: asynchronous`: number of steps after which a factor is used, which makes runs repeat bit for "
+            "bit; without it, as soon as it is finished"},
     {0},
 };
 const tdSchema td_schema_solver = {
@@ -124,8 +135,8 @@ const tdSchema td_schema_solver = {
 
 static const tdChoice format_choices[] = {
     {"vtu", TD_OUTPUT_VTU, "meshes and cables for ParaView, one file a frame and body", NULL},
-    {"csv", TD_OUTPUT_CSV, "tables of probes, reactions, actuators, effectors and of what the steps did", NULL},
-    {"hdf5", TD_OUTPUT_HDF5, "all of it in one HDF5 file", NULL},
+    {"csv", TD_OUTPUT_CSV, "tables of probes, reactions, actuators, effectors and statistics of the steps", NULL},
+    {"hdf5", TD_OUTPUT_HDF5, "everything in one HDF5 file", NULL},
     {0},
 };
 static const tdKey output_keys[] = {
@@ -145,7 +156,7 @@ static const tdKey output_keys[] = {
      .least = 0,
      .most = LIMIT_STEPS,
      .standard = "0",
-     .doc = "steps between checkpoints, from which a run can go on; 0 writes none"},
+     .doc = "steps between checkpoints, from which a run can be resumed; 0 writes none"},
     {0},
 };
 const tdSchema td_schema_output = {

@@ -26,8 +26,8 @@ static const tdKey tool_keys[] = {
      .lo = 0,
      .hi = 1,
      .standard = "0.01",
-     .doc = "of the least squares: motions of joints that move the tool by less than this, times the arm's length a "
-            "radian, are held back"},
+     .doc = "of the least squares: joint motions that move the tool by less than this factor times the arm's length "
+            "per radian are damped"},
     {.name = "lever",
      .kind = TD_KEY_QUANTITY,
      .dim = TD_DIM_LENGTH,
@@ -38,14 +38,14 @@ static const tdKey tool_keys[] = {
      .kind = TD_KEY_QUANTITY,
      .dim = TD_DIM_VELOCITY,
      .range = TD_RANGE_POSITIVE,
-     .standard_doc = "what joints allow",
-     .doc = "most of the point, as commanded"},
+     .standard_doc = "what the joints allow",
+     .doc = "largest commanded velocity of the point"},
     {.name = "turning",
      .kind = TD_KEY_QUANTITY,
      .dim = TD_DIM_TURNING,
      .range = TD_RANGE_POSITIVE,
-     .standard_doc = "what joints allow",
-     .doc = "most rate of rotation of the link, as commanded"},
+     .standard_doc = "what the joints allow",
+     .doc = "largest commanded angular velocity of the link"},
     {0},
 };
 const tdSchema td_schema_tool = {
@@ -53,7 +53,7 @@ const tdSchema td_schema_tool = {
     .doc = "A link that follows a target pose: in every step the commands of the position servos of its joints move so "
            "that it comes nearest to the target, by damped least squares, within the limits of their positions and the "
            "`velocity` of the robot's file. The inputs of the tool are the offset of the target from the pose at the "
-           "start, along the world's axes, a way and a rotation vector: see [tools](rigid.md#tools).",
+           "start, along the world's axes, a displacement and a rotation vector: see [tools](rigid.md#tools).",
     .example = "tools:\n"
                "  - {name: hand, body: robot, link: palm, speed: 0.5 m/s}\n"
                "motion:\n"

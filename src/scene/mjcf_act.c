@@ -311,7 +311,7 @@ static tdStatus read_ends(tdMjcf *m, const tdMjElement *e, int link[2], double a
         return TD_OK;
     }
     if (bodies[0] == NULL || bodies[1] == NULL)
-        return td_mjcf_fail(m, e->node, "it names a body that there is not");
+        return td_mjcf_fail(m, e->node, "it names a body that does not exist");
     TD_TRY(td_mjcf_numbers(m, e, "anchor", 3, anchor, NULL));
     for (int k = 0; k < 2; k++)
         link[k] = bodies[k]->link;
@@ -394,7 +394,7 @@ static tdStatus add_excluded(tdMjcf *m, const tdMjElement *e)
 {
     const tdMjBody *one = find_body(m, td_mjcf_text(m, e, "body1")), *two = find_body(m, td_mjcf_text(m, e, "body2"));
     if (one == NULL || two == NULL)
-        return td_mjcf_fail(m, e->node, "it names a body that there is not");
+        return td_mjcf_fail(m, e->node, "it names a body that does not exist");
     int *pair = td_mjcf_add(m, &m->excluded, &m->n_excluded, 8, sizeof *m->excluded);
     if (pair == NULL)
         return td_fail_memory(m->error, m->file);
@@ -414,7 +414,7 @@ static tdStatus add_pair(tdMjcf *m, const tdMjElement *e)
                 found[k] = s;
     if (found[0] < 0 || found[1] < 0 || m->shapes[found[0]].link == m->shapes[found[1]].link)
     {
-        td_mjcf_unused(m, "contact pair of geoms that are not there, or of one body", NULL);
+        td_mjcf_unused(m, "contact pair of unknown geoms, or of one body", NULL);
         return TD_OK;
     }
     int *pair = td_mjcf_add(m, &m->pairs, &m->n_pairs, 9, sizeof *m->pairs);

@@ -95,7 +95,7 @@ static tdStatus read_kind(const tdMjcf *m, const tdMjElement *e, tdJointKind *ou
             *out = kinds[k];
             return TD_OK;
         }
-    return td_mjcf_fail(m, e->node, "joints of type '%.40s' are not known; there are hinge, slide, ball and free",
+    return td_mjcf_fail(m, e->node, "joints of type '%.40s' are not supported; there are hinge, slide, ball and free",
                         type);
 }
 
@@ -338,7 +338,48 @@ static tdStatus read_body(tdMjcf *m, const xmlNode *node, int childclass, int pa
     return TD_OK;
 }
 
-// Geoms, sites, frames and bodies of a body, of the world or of a frame in them.
+// Copies of what is inside, each turned by `euler` once more and moved on by `offset` in the axes of the one before;
+// their names end in `sep` and the number, with as many digits as `count` has.
+static tdStatus replicate(tdMjcf *m, const xmlNode *node, int childclass, int link, const tdPose *pose, double sum[10],
+                          int depth)
+{
+    tdMjElement e;
+    int count = 0;
+    double offset[3] = {0};
+    tdPose own = td_pose_identity();
+    char outer[sizeof m->suffix];
+    TD_TRY(class_below(m, node, &childclass));
+    TD_TRY(td_mjcf_element(m, node, -1, &e));
+    td_mjcf_attributes(m, node);
+    TD_TRY(td_mjcf_integer(m, &e, "count", &count));
+    TD_TRY(td_mjcf_numbers(m, &e, "offset", 3, offset, NULL));
+    if (count < 1 || count > TD_MJCF_ITEMS - m->copies)
+        return td_mjcf_fail(m, node, "'count' is %d; 1 to %d copies are possible", count, TD_MJCF_ITEMS - m->copies);
+    if (depth > MOST_DEPTH)
+        return td_mjcf_fail(m, node, "copies are nested deeper than %d", MOST_DEPTH);
+    const char *sep = td_mjcf_text(m, &e, "sep");
+    int digits = snprintf(NULL, 0, "%d", count);
+    memcpy(outer, m->suffix, sizeof outer);
+    m->copies += count;
+    for (int i = 0; i < count; i++)
+    {
+        double step[3];
+        TD_TRY(td_mjcf_euler(m, &e, i, own.R));
+        int length = snprintf(m->suffix, sizeof m->suffix, "%s%0*d%s", sep == NULL ? "" : sep, digits, i, outer);
+        if (length >= (int)sizeof m->suffix)
+            return td_mjcf_fail(m, node, "the ends of names that 'sep' makes have more than %zu bytes",
+                                sizeof m->suffix - 1);
+        tdPose place = td_pose_multiply(pose, &own);
+        TD_TRY(read_contents(m, node, childclass, link, &place, sum, depth + 1));
+        td_turn(&own, offset, step);
+        for (int k = 0; k < 3; k++)
+            own.t[k] += step[k];
+    }
+    memcpy(m->suffix, outer, sizeof outer);
+    return TD_OK;
+}
+
+// Geoms, sites, frames, copies and bodies of a body, of the world or of a frame in them.
 static tdStatus read_contents(tdMjcf *m, const xmlNode *node, int childclass, int link, const tdPose *pose,
                               double sum[10], int depth)
 {
@@ -366,6 +407,8 @@ static tdStatus read_contents(tdMjcf *m, const xmlNode *node, int childclass, in
                 return td_mjcf_fail(m, child, "frames are nested deeper than %d", MOST_DEPTH);
             TD_TRY(read_contents(m, child, inner, link, &own, sum, depth + 1));
         }
+        else if (td_xml_is(child, "replicate"))
+            TD_TRY(replicate(m, child, childclass, link, pose, sum, depth));
         else if (!is_joint(child) && !td_xml_is(child, "inertial"))
             td_mjcf_unused(m, (const char *)child->name, NULL);
     }

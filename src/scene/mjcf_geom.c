@@ -390,21 +390,24 @@ static tdStatus add_mesh(tdMjcf *m, const tdMjElement *e, const char *name, tdTr
 
 static tdStatus read_contact(tdMjcf *m, const tdMjElement *e, tdTreeShape *shape)
 {
-    int type = 1, meets = 1, group = 0, condim = 3, count = 0;
-    double friction = 1;
+    int type = 1, meets = 1, group = 0, condim = 0, count = 0;
+    double friction[3] = {1, 0.005, 0.0001}; // sliding, torsion, rolling
     TD_TRY(td_mjcf_integer(m, e, "contype", &type));
     TD_TRY(td_mjcf_integer(m, e, "conaffinity", &meets));
     TD_TRY(td_mjcf_integer(m, e, "group", &group));
     TD_TRY(td_mjcf_integer(m, e, "condim", &condim));
-    TD_TRY(td_mjcf_numbers(m, e, "friction", 1, &friction, &count));
-    if (friction < 0)
+    TD_TRY(td_mjcf_numbers(m, e, "friction", 3, friction, &count));
+    if (friction[0] < 0 || friction[1] < 0 || friction[2] < 0)
         return td_mjcf_fail(m, e->node, "its friction is negative");
     shape->type = (uint32_t)type;
     shape->meets = (uint32_t)meets;
     shape->collides = type != 0 || meets != 0;
     shape->drawn = group <= SEEN;
     shape->rubs = count > 0 || condim == 1;
-    shape->friction = condim == 1 ? 0 : friction;
+    shape->friction = condim == 1 ? 0 : friction[0];
+    shape->turns = condim != 0;
+    shape->torsion = condim >= 4 ? friction[1] : 0;
+    shape->rolling = condim >= 6 ? friction[2] : 0;
     return TD_OK;
 }
 
@@ -424,7 +427,7 @@ tdStatus td_mjcf_geom(tdMjcf *m, const xmlNode *node, int childclass, int link, 
     if (mesh != NULL)
     {
         if (strcmp(type, "mesh") != 0)
-            td_mjcf_unused(m, "geom that fits a mesh, taken as the mesh, of type", type);
+            td_mjcf_unused(m, "geom fitted to a mesh, replaced by the mesh, of type", type);
         shape.pose = td_pose_multiply(pose, &own);
         return add_mesh(m, &e, mesh, shape, sum);
     }

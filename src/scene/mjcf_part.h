@@ -84,6 +84,8 @@ typedef struct tdMjcf
     tdTreeBond *bonds;
     int (*excluded)[2], (*pairs)[2];
     tdMjUnused unused[TD_MJCF_UNUSED];
+    char suffix[96]; ///< of names within <replicate>
+    int copies;      ///< that it has made
 } tdMjcf;
 
 /// An element with the class that its defaults come from.
@@ -120,6 +122,8 @@ tdStatus td_mjcf_name(tdMjcf *m, const tdMjElement *e, const char *attribute, co
 /// pos and one of quat, axisangle, xyaxes, zaxis, euler.
 tdStatus td_mjcf_pose(const tdMjcf *m, const tdMjElement *e, tdPose *out);
 void td_mjcf_quaternion(const double q[4], double R[9]);
+/// The rotation of `times` times the angles of an attribute `euler`.
+tdStatus td_mjcf_euler(const tdMjcf *m, const tdMjElement *e, double times, double R[9]);
 /// Room for one more of a table; NULL when memory runs out or there are too many.
 void *td_mjcf_add(tdMjcf *m, void *table, int *n, int which, size_t size);
 

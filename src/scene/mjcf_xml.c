@@ -71,6 +71,7 @@ static const char *used_of(const xmlNode *node)
         {"inertial", "mass diaginertia fullinertia" PLACE},
         {"body", "name childclass" PLACE},
         {"frame", "name childclass" PLACE},
+        {"replicate", "count offset euler sep childclass"},
         {"site", "name class" PLACE},
         {"mesh", "name class file scale refpos refquat vertex content_type"},
         {"material", "name class rgba"},
@@ -216,10 +217,14 @@ tdStatus td_mjcf_flag(const tdMjcf *m, const tdMjElement *e, const char *name, b
 tdStatus td_mjcf_name(tdMjcf *m, const tdMjElement *e, const char *attribute, const char **out)
 {
     const char *text = own_text(e->node, attribute);
-    char *copy = td_arena_copy(m->arena, text == NULL ? "" : text);
+    bool copied = m->suffix[0] != '\0' && text != NULL && text[0] != '\0' && strcmp(attribute, "name") == 0;
+    char *copy = !copied ? td_arena_copy(m->arena, text == NULL ? "" : text)
+                         : td_arena_take(m->arena, (int64_t)(strlen(text) + strlen(m->suffix) + 1), 1);
     *out = copy;
     if (copy == NULL)
         return td_fail_memory(m->error, m->file);
+    if (copied)
+        snprintf(copy, strlen(text) + strlen(m->suffix) + 1, "%s%s", text, m->suffix);
     if (strlen(copy) > 200)
         return td_mjcf_fail(m, e->node, "the name '%.40s...' has %zu bytes; 200 are allowed", copy, strlen(copy));
     for (char *c = copy; *c != '\0'; c++)
@@ -319,6 +324,14 @@ static bool from_axes(double v[6], double R[9])
         R[3 * k + 2] = third[k];
     }
     return good;
+}
+
+tdStatus td_mjcf_euler(const tdMjcf *m, const tdMjElement *e, double times, double R[9])
+{
+    double angle[3] = {0};
+    TD_TRY(td_mjcf_numbers(m, e, "euler", 3, angle, NULL));
+    from_euler(m, angle, times * (m->radians ? 1 : atan(1) / 45), R);
+    return TD_OK;
 }
 
 tdStatus td_mjcf_pose(const tdMjcf *m, const tdMjElement *e, tdPose *out)

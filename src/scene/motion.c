@@ -24,7 +24,7 @@ bool td_parse_find_input(void *context, const char *name, tdDim *dim, char why[T
     if (parser->n_inputs == 0)
     {
         snprintf(why, TD_UNIT_WHY,
-                 "'%.60s' drives nothing: no load, prescribed motion, actuator or tool of the scene has a name", name);
+                 "'%.60s' drives nothing: the scene has no named load, prescribed motion, actuator or tool", name);
         return false;
     }
     const char **names = td_take((size_t)parser->n_inputs, sizeof *names);
@@ -58,7 +58,7 @@ static tdCsvOwn own_column(void *context, const char *name, char out[TD_CSV_NAME
         if (table[0] != '\0' || strcmp(dot, ".displacement") != 0)
             return TD_CSV_SKIP;
         snprintf(why, TD_UNIT_WHY,
-                 "this is where the actuator '%.60s' got, and not what it was driven by (a servo, gas, or a cable that "
+                 "this is what the actuator '%.60s' reached, not what drove it (a servo, gas, or a cable that "
                  "stretches); give what drives it in a table with the columns t and '%.60s'",
                  out, out);
         return TD_CSV_REFUSE;
@@ -79,19 +79,16 @@ static int find_name(const tdSceneMotion *motion, const char *name)
 static tdStatus read_csv(tdSceneParser *parser, const tdRecord *record, tdSceneMotion *motion)
 {
     const char *path = NULL;
-    TD_TRY(td_parse_path(parser, record, "csv", td_record_get(record, "csv")->text, &path));
-    char why[400], *text = NULL;
+    char *text = NULL;
     size_t size = 0;
-    tdStatus status = td_csv_read_file(path, &text, &size, why, sizeof why, parser->reader.error);
-    if (status != TD_OK)
-        return why[0] != '\0' ? td_record_fail(&parser->reader, record, "csv", "%s", why) : status;
+    TD_TRY(td_parse_read_csv(parser, record, "csv", &path, &text, &size));
     const tdCsvFormat format = {.units = &parser->reader.units,
                                 .column = td_parse_find_input,
                                 .context = parser,
                                 .what = "load, prescribed motion or actuator",
                                 .gaps = true,
                                 .own = own_column};
-    status = td_csv_parse(text, size, path, &format, parser->arena, motion, parser->reader.error);
+    tdStatus status = td_csv_parse(text, size, path, &format, parser->arena, motion, parser->reader.error);
     free(text);
     return status;
 }

@@ -6,12 +6,15 @@
 
 #include "base/hash.h"
 #include "base/suggest.h"
+#include "describe/csv.h"
 #include "scene/edit.h"
+#include "scene/include.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 // ---------------------------------------------------------------- shared by the parser's parts
 
@@ -24,10 +27,23 @@ tdStatus td_parse_copy(tdSceneParser *parser, const char *text, const char **out
 tdStatus td_parse_path(tdSceneParser *parser, const tdRecord *record, const char *key, const char *file,
                        const char **out)
 {
-    char path[PATH_MAX];
-    if (!td_path_join(path, sizeof path, parser->folder, file))
+    char path[PATH_MAX], folder[PATH_MAX];
+    td_include_folder(parser->scene, td_record_line(record, key), parser->folder, folder, sizeof folder);
+    if (!td_path_join(path, sizeof path, folder, file))
         return td_record_fail(&parser->reader, record, key, "the path '%.60s...' is too long", file);
     return td_parse_copy(parser, path, out);
+}
+
+tdStatus td_parse_read_csv(tdSceneParser *parser, const tdRecord *record, const char *key, const char **path,
+                           char **text, size_t *size)
+{
+    char why[400];
+    TD_TRY(td_parse_path(parser, record, key, td_record_get(record, key)->node->text, path));
+    tdStatus status = td_csv_read_file(*path, text, size, why, sizeof why, parser->reader.error);
+    if (status != TD_OK && why[0] != '\0')
+        td_record_fail(&parser->reader, record, key, "%s%s", why,
+                       access(*path, F_OK) != 0 ? ". Paths are relative to the scene" : "");
+    return status;
 }
 
 tdStatus td_parse_input(tdSceneParser *parser, const tdRecord *record, tdDim dim, const char **out)
@@ -41,7 +57,7 @@ tdStatus td_parse_input_name(tdSceneParser *parser, const tdRecord *record, cons
                              const char **out)
 {
     if (strcmp(name, "t") == 0)
-        return td_record_fail(&parser->reader, record, "name", "'t' is the time in keyframes; take another name");
+        return td_record_fail(&parser->reader, record, "name", "'t' is the time in keyframes; use another name");
     for (int i = 0; i < parser->n_inputs; i++)
         if (strcmp(parser->inputs[i].name, name) == 0)
             return td_record_fail(
@@ -139,12 +155,14 @@ static tdStatus parse_solver(tdSceneParser *parser, const tdYaml *node)
     settings->solver = (tdSolverKind)td_record_get(&record, "type")->integer[0];
     settings->solver_tolerance = td_record_get(&record, "tolerance")->number[0];
     settings->solver_lag = lag->has ? (int)lag->integer[0] : 0;
+    TD_TRY(td_parse_memory(parser, &record, 1000000, 8000000000, &settings->solver_memory));
     if (lag->has && settings->solver != TD_SOLVER_ASYNCHRONOUS)
         return td_record_fail(&parser->reader, &record, "lag",
-                              "is the age of an asynchronous factor; remove it or set 'type: asynchronous'");
+                              "applies to an asynchronous factor; remove it or set 'type: asynchronous'");
     if (settings->solver >= TD_SOLVER_ASYNCHRONOUS && settings->method == TD_METHOD_STATIC)
-        return td_record_fail(&parser->reader, &record, "type",
-                              "an old factor is for steps in time; a static scene takes 'auto', 'cholesky' or 'cg'");
+        return td_record_fail(
+            &parser->reader, &record, "type",
+            "a kept factor is for steps in time; a static scene uses 'auto', 'cholesky', 'cg' or 'amg'");
     return TD_OK;
 }
 
@@ -185,11 +203,11 @@ static tdStatus parse_time(tdSceneParser *parser, const tdRecord *root)
     double n = ceil(duration->number[0] / settings->time_step * (1 - 1e-12) - 1e-9);
     if (!(n <= 1e9))
         return td_record_fail(reader, root, "duration",
-                              "'%.60s' is more than 1000000000 steps of %g s; take a larger 'time_step'",
+                              "'%.60s' is more than 1000000000 steps of %g s; use a larger 'time_step'",
                               duration->node->text, settings->time_step);
     if (duration->number[0] < settings->time_step * (1 - 1e-9))
         return td_record_fail(reader, root, "duration",
-                              "'%.60s' is shorter than one time_step of %g s; take a longer duration, a smaller "
+                              "'%.60s' is shorter than one time_step of %g s; use a longer duration, a smaller "
                               "'time_step', or 'steps: 1'",
                               duration->node->text, settings->time_step);
     settings->steps = n < 1 ? 1 : (int)n;
@@ -452,9 +470,11 @@ tdStatus td_scene_parse_with(const char *text, size_t length, const char *name, 
     tdYaml *root = NULL;
     if (status == TD_OK)
         status = td_yaml_parse(text, length, scene->file, &tree, &root, error);
+    scene->hash = fnv1a(text, length);
+    if (status == TD_OK)
+        status = td_include(root, scene, folder, &tree, error);
     if (status == TD_OK)
         status = td_yaml_edit(root, scene->file, set, &tree, error);
-    scene->hash = fnv1a(text, length);
     if (set != NULL)
         scene->hash = td_hash_mix(scene->hash ^ fnv1a(set, strlen(set)));
     if (status == TD_OK)
@@ -463,7 +483,10 @@ tdStatus td_scene_parse_with(const char *text, size_t length, const char *name, 
         status = parse_scene(&parser, root);
     td_arena_free(&tree);
     if (status != TD_OK)
+    {
+        td_include_place(scene, error);
         td_error_clean(error);
+    }
     return status;
 }
 

@@ -32,6 +32,9 @@ tdStatus td_parse_copy(tdSceneParser *parser, const char *text, const char **out
 /// The path of a file, resolved against the scene's folder.
 tdStatus td_parse_path(tdSceneParser *parser, const tdRecord *record, const char *key, const char *file,
                        const char **out);
+/// The text of a table that a key names, to be released by free(), and its path.
+tdStatus td_parse_read_csv(tdSceneParser *parser, const tdRecord *record, const char *key, const char **path,
+                           char **text, size_t *size);
 /// Registers the name of a load, a prescribed motion or an actuator; it must be new. `dim` is that of its values.
 tdStatus td_parse_input(tdSceneParser *parser, const tdRecord *record, tdDim dim, const char **out);
 /// The same under a name that is not the record's own.
@@ -72,7 +75,7 @@ tdStatus td_parse_joint_name(tdSceneParser *parser, const tdRecord *record, int 
 tdStatus td_parse_joint_kind(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator);
 tdStatus td_parse_joint(tdSceneParser *parser, const tdRecord *record, tdSceneActuator *actuator);
 void td_parse_joint_limits(const tdSceneParser *parser, tdSceneActuator *actuator);
-/// A pair [least, most], which stays what it is where the key is not given.
+/// A pair [minimum, maximum], which stays what it is where the key is not given.
 tdStatus td_parse_limits(tdSceneParser *parser, const tdRecord *record, const char *key, tdDim dim, double out[2]);
 tdStatus td_parse_actuators(tdSceneParser *parser, const tdYaml *list);
 tdStatus td_parse_effectors(tdSceneParser *parser, const tdYaml *list);
@@ -85,6 +88,8 @@ tdStatus td_parse_motion(tdSceneParser *parser, const tdYaml *node, const char *
 bool td_parse_find_input(void *context, const char *name, tdDim *dim, char why[TD_UNIT_WHY]);
 /// After the motion: `reduction` and `validation`, or empty maps.
 tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node);
+/// The key `memory`: a number of bytes with its unit, e.g. 4 GB.
+tdStatus td_parse_memory(tdSceneParser *parser, const tdRecord *record, int64_t least, int64_t standard, int64_t *out);
 tdStatus td_parse_validation(tdSceneParser *parser, const tdYaml *node);
 /// parse_contact.c: of a body; and of the scene (NULL: none) when bodies, actuators and effectors are known.
 tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body);

@@ -193,12 +193,12 @@ tdStatus td_parse_limits(tdSceneParser *parser, const tdRecord *record, const ch
     char path[256];
     td_path_key(path, sizeof path, record->path, key);
     if (node->kind != TD_YAML_LIST || node->n != 2)
-        return td_reader_unexpected(&parser->reader, node, path, "two numbers [least, most]");
+        return td_reader_unexpected(&parser->reader, node, path, "two numbers [minimum, maximum]");
     TD_TRY(read_limit(parser, node->first, path, 0, dim, &out[0]));
     TD_TRY(read_limit(parser, node->last, path, 1, dim, &out[1]));
     if (!(out[0] <= out[1]))
         return td_record_fail(&parser->reader, record, key,
-                              "the least, '%.40s', is more than the most, '%.40s'; the first is the smaller one",
+                              "the minimum '%.40s' is more than the maximum '%.40s'; the smaller one comes first",
                               node->first->text, node->last->text);
     return TD_OK;
 }
@@ -252,7 +252,7 @@ static tdStatus parse_limits(tdSceneParser *parser, const tdRecord *record, tdSc
                                actuator->drive == TD_DRIVE_GAS ? actuator->gas : actuator->displacement));
     if (cable && actuator->effort[0] < 0)
         return td_record_fail(&parser->reader, record, given(record, "effort_range") ? "effort_range" : "range",
-                              "a cable only pulls: the least force is %g N, but must not be negative",
+                              "a cable only pulls: the minimum force is %g N, but must not be negative",
                               actuator->effort[0]);
     TD_TRY(read_rate(parser, record, "effort_rate", effort, &actuator->effort_rate));
     return read_rate(parser, record, "displacement_rate", displacement, &actuator->displacement_rate);
@@ -357,7 +357,7 @@ static tdStatus parse_cavity(tdSceneParser *parser, const tdRecord *record, tdSc
 {
     const tdSceneBody *body = &parser->scene->bodies[actuator->body];
     if (body->plane != TD_PLANE_NONE)
-        return td_record_fail(&parser->reader, record, "type", "a plane body encloses no volume; take a body in space");
+        return td_record_fail(&parser->reader, record, "type", "a plane body encloses no volume; use a body in space");
     bool file = given(record, "surface"), group = given(record, "group");
     if (file && group)
         return td_record_fail(&parser->reader, record, "group",
@@ -369,7 +369,7 @@ static tdStatus parse_cavity(tdSceneParser *parser, const tdRecord *record, tdSc
                               "a cavity needs 'surface', a mesh file, or 'group', boundary triangles of the body");
     if (given(record, "ambient") && actuator->drive != TD_DRIVE_GAS)
         return td_record_fail(&parser->reader, record, "ambient",
-                              "only a cavity driven by gas has use for it; set 'drive: gas', or remove 'ambient'");
+                              "only a cavity driven by gas uses it; set 'drive: gas', or remove 'ambient'");
     actuator->ambient = td_record_get(record, "ambient")->number[0];
     if (group)
         return td_parse_copy(parser, td_record_get(record, "group")->text, &actuator->group);
@@ -382,9 +382,10 @@ static tdStatus parse_place(tdSceneParser *parser, const tdRecord *record, tdSce
     actuator->on_surface = td_record_get(record, "on")->integer[0] == TD_ON_SURFACE;
     actuator->at_point = point->node != NULL;
     if (td_parse_selector(record) == NULL)
-        return td_reader_fail(&parser->reader, actuator->line, record->path, NULL,
-                              "%s needs nodes to act on; add %sone of: all, box, sphere, plane, group, nodes",
-                              kinds[actuator->kind].a, actuator->kind == TD_ACTUATOR_FORCE ? "'point', or " : "");
+        return td_reader_fail(
+            &parser->reader, actuator->line, record->path, NULL,
+            "%s needs nodes to act on; add %sone of: all, box, sphere, plane, side, part, group, nodes",
+            kinds[actuator->kind].a, actuator->kind == TD_ACTUATOR_FORCE ? "'point', or " : "");
     if (!actuator->at_point)
         return td_parse_select(parser, record, &actuator->select);
     if (actuator->on_surface)
@@ -425,7 +426,7 @@ static tdStatus parse_nodes(tdSceneParser *parser, const tdRecord *record, tdSce
     if (parser->scene->bodies[actuator->body].plane != TD_PLANE_NONE)
     {
         if (rotation && (d[0] != 0 || d[1] != 0))
-            return td_record_fail(&parser->reader, record, key, "a plane body turns about z only; take [0, 0, 1]");
+            return td_record_fail(&parser->reader, record, key, "a plane body rotates about z only; use [0, 0, 1]");
         if (!rotation && d[2] != 0)
             return td_record_fail(&parser->reader, record, key, "a plane body does not move along z; write 0 there");
     }

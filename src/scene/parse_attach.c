@@ -41,7 +41,7 @@ static tdStatus parse_side_a(tdSceneParser *parser, const tdRecord *record, tdSc
     {
         if (given(record, "link_a"))
             return td_record_fail(&parser->reader, record, "link_a",
-                                  "'link_a' goes with 'points'; 'group: %.60s' chooses the corners of a link",
+                                  "'link_a' needs 'points'; 'group: %.60s' chooses the corners of a link",
                                   td_record_get(record, "link_a")->text);
         return td_parse_select(parser, record, &out->select);
     }
@@ -55,7 +55,7 @@ static tdStatus parse_side_b(tdSceneParser *parser, const tdRecord *record, tdSc
     if (given(record, "space"))
     {
         if (td_record_get(record, "space")->integer[0] == 0)
-            return td_record_fail(&parser->reader, record, "space", "'space: false' says nothing; name a body 'b'");
+            return td_record_fail(&parser->reader, record, "space", "'space: false' has no effect; name a body 'b'");
         if (given(record, "link") || given(record, "gap"))
             return td_record_fail(&parser->reader, record, given(record, "link") ? "link" : "gap",
                                   "places in space have no links and no gap; remove it, or name a body 'b'");
@@ -67,8 +67,8 @@ static tdStatus parse_side_b(tdSceneParser *parser, const tdRecord *record, tdSc
     const tdSceneBody *b = &parser->scene->bodies[out->b];
     if (out->a == out->b && b->type != TD_BODY_ARTICULATED)
         return td_record_fail(&parser->reader, record, "b",
-                              "a point of body '%s' is where it is in that body; name another one, or attach it to a "
-                              "place in space ('space: true')",
+                              "a point cannot be attached to its own body '%s'; name another one, or attach it to a "
+                              "point in space ('space: true')",
                               b->name);
     if (out->a == out->b && out->link == NULL)
         return td_record_fail(&parser->reader, record, "link",
@@ -156,7 +156,8 @@ static tdStatus parse_terms(tdSceneParser *parser, const tdRecord *coupling, tdS
         TD_TRY(parse_factor(parser, &record, first_slides, slides, &term->factor));
         for (int k = 0; k < out->n_terms; k++)
             if (out->terms[k].body == term->body && out->terms[k].joint == term->joint)
-                return td_record_fail(&parser->reader, &record, "joint", "the joint is a term already; add up factors");
+                return td_record_fail(&parser->reader, &record, "joint",
+                                      "the joint is already a term; add the factors");
     }
     char field[256];
     td_path_key(field, sizeof field, coupling->path, "offset");

@@ -88,6 +88,37 @@ static tdStatus select_plane(tdSceneParser *parser, const tdYaml *node, const ch
     return TD_OK;
 }
 
+static tdStatus select_side(tdSceneParser *parser, const tdYaml *node, const char *path, tdSelect *select)
+{
+    tdRecord record;
+    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_side, path, &record));
+    select->kind = TD_SELECT_SIDE;
+    select->shell = (tdSelectShell)td_record_get(&record, "of")->integer[0];
+    const tdValue *facing = td_record_get(&record, "facing"), *angle = td_record_get(&record, "angle");
+    if (facing->has)
+        TD_TRY(td_parse_direction(parser, &record, "facing", select->a));
+    else if (angle->has)
+        return td_record_fail(&parser->reader, &record, "angle",
+                              "the angle is measured from 'facing', which is missing; give both, e.g. 'facing: [0, 0, "
+                              "1]'");
+    select->radius = angle->has ? angle->number[0] : acos(-1.0) / 4;
+    if (select->radius >= acos(-1.0))
+        return td_record_fail(&parser->reader, &record, "angle",
+                              "found '%.60s', must be below 180 deg; leave out 'facing' and 'angle' for faces of every "
+                              "direction",
+                              angle->node->text);
+    return TD_OK;
+}
+
+static tdStatus select_part(tdSceneParser *parser, const tdYaml *node, const char *path, tdSelect *select)
+{
+    tdRecord record;
+    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_connected, path, &record));
+    select->kind = TD_SELECT_PART;
+    copy3(select->a, td_record_get(&record, "point")->number);
+    return TD_OK;
+}
+
 const char *td_parse_selector(const tdRecord *record)
 {
     for (int i = 0; i < record->n; i++)
@@ -101,6 +132,7 @@ tdStatus td_parse_select(tdSceneParser *parser, const tdRecord *record, tdSelect
     *select = (tdSelect){.line = record->node->line};
     const tdValue *all = td_record_get(record, "all"), *box = td_record_get(record, "box");
     const tdValue *sphere = td_record_get(record, "sphere"), *plane = td_record_get(record, "plane");
+    const tdValue *side = td_record_get(record, "side"), *part = td_record_get(record, "part");
     const tdValue *group = td_record_get(record, "group");
     char path[256];
     if (all->node != NULL)
@@ -125,6 +157,16 @@ tdStatus td_parse_select(tdSceneParser *parser, const tdRecord *record, tdSelect
     {
         td_path_key(path, sizeof path, record->path, "plane");
         return select_plane(parser, plane->node, path, select);
+    }
+    else if (side->node != NULL)
+    {
+        td_path_key(path, sizeof path, record->path, "side");
+        return select_side(parser, side->node, path, select);
+    }
+    else if (part->node != NULL)
+    {
+        td_path_key(path, sizeof path, record->path, "part");
+        return select_part(parser, part->node, path, select);
     }
     else if (group->node != NULL)
     {

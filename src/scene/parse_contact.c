@@ -25,15 +25,20 @@ static tdStatus parse_surface(tdSceneParser *parser, const tdRecord *record, tdS
                               key);
     if (surface->has && body->contact.walls)
         return td_record_fail(&parser->reader, record, "walls",
-                              "the surface of the file is what touches; have the walls in it, or remove 'walls'");
+                              "the surface of the file is what touches; include the walls in it, or remove 'walls'");
     body->contact.nodes = nodes->has ? (int)nodes->integer[0] : 0;
     return surface->has ? td_parse_path(parser, record, "surface", surface->text, &body->contact.surface) : TD_OK;
 }
 
 tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_record, tdSceneBody *body)
 {
-    body->contact =
-        (tdSceneBodyContact){.friction = NAN, .stiffness = NAN, .dissipation = NAN, .self = -1, .points = -1};
+    body->contact = (tdSceneBodyContact){.friction = NAN,
+                                         .torsion = NAN,
+                                         .rolling = NAN,
+                                         .stiffness = NAN,
+                                         .dissipation = NAN,
+                                         .self = -1,
+                                         .points = -1};
     const tdYaml *node = td_record_get(body_record, "contact")->node;
     if (node == NULL)
         return TD_OK;
@@ -43,6 +48,13 @@ tdStatus td_parse_body_contact(tdSceneParser *parser, const tdRecord *body_recor
     TD_TRY(td_schema_read(&parser->reader, node, &td_schema_body_contact, path, &record));
     body->contact.line = node->line;
     body->contact.friction = td_record_number(&record, "friction", NAN);
+    body->contact.torsion = td_record_number(&record, "torsional_friction", NAN);
+    body->contact.rolling = td_record_number(&record, "rolling_friction", NAN);
+    if (body->type == TD_BODY_SOFT && (body->contact.torsion > 0 || body->contact.rolling > 0))
+        return td_record_fail(&parser->reader, &record,
+                              body->contact.torsion > 0 ? "torsional_friction" : "rolling_friction",
+                              "a soft body touches at several points, whose friction resists turning; this is of "
+                              "rigid bodies and links");
     body->contact.stiffness = td_record_number(&record, "stiffness", NAN);
     body->contact.dissipation = td_record_number(&record, "dissipation", NAN);
     const tdValue *self = td_record_get(&record, "self");
@@ -107,9 +119,9 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     const tdScene *scene = parser->scene;
     tdSceneContact *contact = &parser->scene->contact;
     for (int b = 0; b < scene->n_bodies && node == NULL; b++)
-        if (scene->bodies[b].contact.line > 0)
+        if (scene->bodies[b].contact.line != 0)
             return td_reader_fail(&parser->reader, scene->bodies[b].contact.line, "contact", NULL,
-                                  "body '%s' says how it touches, but the scene has no contact; add 'contact: {}' to "
+                                  "body '%s' has contact settings, but the scene has no contact; add 'contact: {}' to "
                                   "the scene",
                                   scene->bodies[b].name);
     for (int e = 0; e < scene->n_effectors && node == NULL; e++)
@@ -124,6 +136,8 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     TD_TRY(td_schema_read(&parser->reader, node, &td_schema_contact, "contact", &record));
     contact->line = node->key_line;
     contact->friction = td_record_get(&record, "friction")->number[0];
+    contact->torsion = td_record_get(&record, "torsional_friction")->number[0];
+    contact->rolling = td_record_get(&record, "rolling_friction")->number[0];
     contact->stiffness = td_record_number(&record, "stiffness", INFINITY);
     contact->dissipation = td_record_get(&record, "dissipation")->number[0];
     contact->margin = td_record_number(&record, "margin", 0);
@@ -133,7 +147,7 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     contact->sliding = (tdSlidingLaw)td_record_get(&record, "sliding")->integer[0];
     if (contact->sliding == TD_SLIDING_CORRECTED && contact->solver == TD_CONTACT_NLCP)
         return td_record_fail(&parser->reader, &record, "sliding",
-                              "the solver 'nlcp' takes Coulomb's law as it is; remove 'sliding'");
+                              "the solver 'nlcp' uses Coulomb's law exactly; remove 'sliding'");
     contact->points = (int)td_record_get(&record, "points")->integer[0];
     contact->self = td_record_get(&record, "self")->integer[0] != 0;
     contact->overlapping = (tdOverlapChoice)td_record_get(&record, "overlapping")->integer[0];

@@ -106,18 +106,15 @@ static tdStatus read_target_file(tdSceneParser *parser, const tdRecord *record, 
 {
     const tdYaml *node = td_record_get(record, "target")->node;
     const char *path = NULL;
-    TD_TRY(td_parse_path(parser, record, "target", node->text, &path));
+    char *text = NULL;
+    size_t size = 0;
     effector->path = TD_TAKE(parser->arena, tdSceneMotion, 1);
     if (effector->path == NULL)
         return td_fail_memory(parser->reader.error, "the target of an effector");
-    char why[400], *text = NULL;
-    size_t size = 0;
-    tdStatus status = td_csv_read_file(path, &text, &size, why, sizeof why, parser->reader.error);
-    if (status != TD_OK)
-        return why[0] != '\0' ? td_record_fail(&parser->reader, record, "target", "%s", why) : status;
+    TD_TRY(td_parse_read_csv(parser, record, "target", &path, &text, &size));
     Columns columns = {.dim = kinds[effector->kind].dim, .n = kinds[effector->kind].n};
-    status = td_path_parse_csv(text, size, path, &parser->reader.units, target_column, &columns, parser->arena,
-                               effector->path, parser->reader.error);
+    tdStatus status = td_path_parse_csv(text, size, path, &parser->reader.units, target_column, &columns, parser->arena,
+                                        effector->path, parser->reader.error);
     free(text);
     TD_TRY(status);
     if (columns.seen != columns.n)
@@ -209,7 +206,7 @@ static tdStatus parse_of_body(tdSceneParser *parser, const tdRecord *record, tdS
         TD_TRY(refuse(parser, record, effector->kind, "point", " position"));
     if (td_parse_selector(record) == NULL)
         return td_reader_fail(&parser->reader, effector->line, record->path, NULL,
-                              "%s needs nodes; add %sone of: all, box, sphere, plane, group, nodes",
+                              "%s needs nodes; add %sone of: all, box, sphere, plane, side, part, group, nodes",
                               kinds[effector->kind].a, position ? "'point', or " : "");
     const tdValue *point = td_record_get(record, "point");
     effector->at_point = point->node != NULL;
@@ -221,7 +218,7 @@ static tdStatus parse_of_body(tdSceneParser *parser, const tdRecord *record, tdS
         return TD_OK;
     if (!given(record, "direction"))
         return td_record_fail(&parser->reader, record, "direction",
-                              "a direction needs 'direction', where it points at rest, e.g. 'direction: [0, 0, 1]'");
+                              "a direction needs 'direction', its direction at rest, e.g. 'direction: [0, 0, 1]'");
     return td_parse_direction(parser, record, "direction", effector->direction);
 }
 
@@ -260,10 +257,10 @@ static tdStatus parse_effector_name(tdSceneParser *parser, const tdRecord *recor
     const char *name = td_record_get(record, "name")->text;
     size_t n = strlen(name);
     if (strcmp(name, "t") == 0)
-        return td_record_fail(&parser->reader, record, "name", "'t' is the time in files; take another name");
+        return td_record_fail(&parser->reader, record, "name", "'t' is the time in files; use another name");
     if (n > 2 && name[n - 2] == '.' && strchr("xyz", name[n - 1]) != NULL)
         return td_record_fail(&parser->reader, record, "name",
-                              "'%s' would be taken for a component of '%.*s' in files; take another name", name,
+                              "'%s' would be mistaken for a component of '%.*s' in files; use another name", name,
                               (int)n - 2, name);
     for (int i = 0; i < scene->n_effectors; i++)
         if (strcmp(scene->effectors[i].name, name) == 0)
@@ -337,8 +334,8 @@ tdStatus td_parse_check_targets(tdSceneParser *parser)
     return td_reader_fail(&parser->reader, scene->effectors[first].line, path, "target",
                           scene->n_actuators == 0
                               ? "there is no actuator that could reach it; add 'actuators', or remove the target"
-                              : "the motion drives every actuator, so none is free to reach it; take an actuator out "
-                                "of the motion, or remove the target");
+                              : "the motion drives every actuator, so none is free to reach it; remove an actuator "
+                                "from the motion, or remove the target");
 }
 
 // ---------------------------------------------------------------- control
@@ -387,7 +384,7 @@ static tdStatus check_gauss_seidel(const tdSceneParser *parser)
         if (is_driven(scene, a))
             return td_reader_fail(&parser->reader, scene->control.line, "control", "solver",
                                   "gauss_seidel moves one actuator at a time and cannot keep '%s' (line %d) where the "
-                                  "motion wants it; set 'solver: qp'",
+                                  "motion puts it; set 'solver: qp'",
                                   actuator->name, actuator->line);
     }
     return TD_OK;
@@ -454,10 +451,10 @@ static tdStatus parse_ratio(tdSceneParser *parser, const tdRecord *record, tdSce
         td_path_item(field, sizeof field, path, "", i);
         TD_TRY(td_read_quantity(&parser->reader, item, field, TD_DIM_NONE, &group->ratio[i]));
         if (group->ratio[i] == 0)
-            return td_reader_fail(&parser->reader, item->line, field, NULL,
-                                  "a ratio of 0 would hold the actuator; take another number, or take '%s' out of the "
-                                  "group",
-                                  parser->scene->actuators[group->actuators[i]].name);
+            return td_reader_fail(
+                &parser->reader, item->line, field, NULL,
+                "a ratio of 0 would hold the actuator; use another number, or remove '%s' from the group",
+                parser->scene->actuators[group->actuators[i]].name);
     }
     return TD_OK;
 }
@@ -517,22 +514,21 @@ tdStatus td_parse_control(tdSceneParser *parser, const tdYaml *node)
     control->solver = (tdInverseSolver)td_record_get(&record, "solver")->integer[0];
     control->max_iterations = (int)td_record_get(&record, "max_iterations")->integer[0];
     control->tolerance = td_record_get(&record, "tolerance")->number[0];
-    if (control->line > 0 && parser->scene->n_actuators == 0)
+    if (control->line != 0 && parser->scene->n_actuators == 0)
         return td_reader_fail(reader, control->line, "control", NULL,
                               "there is nothing to control: the scene has no 'actuators'; add some, or remove it");
     if (control->solver == TD_INVERSE_GAUSS_SEIDEL && given(&record, "energy"))
         return td_record_fail(reader, &record, "energy",
-                              "solver gauss_seidel does not weigh energy; remove 'energy', or set 'solver: qp'");
+                              "solver gauss_seidel does not minimize energy; remove 'energy', or set 'solver: qp'");
     if (control->energy != TD_ENERGY_S4 && given(&record, "epsilon"))
         return td_record_fail(reader, &record, "epsilon", "is used by energy s4 only; remove it or set 'energy: s4'");
     for (int e = 0; e < parser->scene->n_effectors; e++)
         if (parser->scene->effectors[e].priority > 1 &&
             (control->solver == TD_INVERSE_GAUSS_SEIDEL || control->energy == TD_ENERGY_S4))
-            return td_reader_fail(
-                reader, parser->scene->effectors[e].line, "control", NULL,
-                "effector '%s' has a priority, which solver gauss_seidel and energy s4 do not know; remove "
-                "it, or take 'solver: qp' and 'energy: null_space'",
-                parser->scene->effectors[e].name);
+            return td_reader_fail(reader, parser->scene->effectors[e].line, "control", NULL,
+                                  "effector '%s' has a priority, which solver gauss_seidel and energy s4 do not "
+                                  "support; remove it, or use 'solver: qp' and 'energy: null_space'",
+                                  parser->scene->effectors[e].name);
     const tdYaml *groups = td_record_get(&record, "groups")->node;
     return groups != NULL ? parse_groups(parser, groups) : TD_OK;
 }

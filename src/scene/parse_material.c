@@ -114,8 +114,7 @@ static tdStatus lame_constants(const tdReader *reader, const tdRecord *record, t
     if (!(material->poisson < 0.5) || !isfinite(material->young))
         return td_record_fail(
             reader, record, "lambda",
-            "found '%.60s', so far above mu that the material cannot be told from an incompressible one; "
-            "lower it",
+            "found '%.60s', so far above mu that the material is practically incompressible; lower it",
             lambda->node->text);
     return TD_OK;
 }
@@ -131,7 +130,8 @@ static tdStatus engineering_constants(const tdReader *reader, const tdRecord *re
     const char *pair[2] = {first ? "young" : "lambda", first ? "poisson" : "mu"};
     for (int i = 0; i < 2; i++)
         if (!given(record, pair[i]))
-            return td_record_fail(reader, record, pair[i], "the key '%s' is missing beside '%s'", pair[i], pair[1 - i]);
+            return td_record_fail(reader, record, pair[i], "the key '%s' is missing; '%s' needs it", pair[i],
+                                  pair[1 - i]);
     if (given(record, "bulk"))
         return td_record_fail(reader, record, "bulk", "'%s' and '%s' define the bulk modulus; remove 'bulk'", pair[0],
                               pair[1]);
@@ -170,7 +170,8 @@ static tdStatus own_constants(const tdReader *reader, const tdRecord *record, co
         if (!(key->own >> material->law & 1U))
             continue;
         if (!given(record, key->name))
-            return td_record_fail(reader, record, key->name, "the key '%s' is missing beside '%s'", key->name, first);
+            return td_record_fail(reader, record, key->name, "the key '%s' is missing; '%s' needs it", key->name,
+                                  first);
         if (material->law != TD_LAW_OGDEN)
             material->value[key->index] = td_record_get(record, key->name)->number[0];
     }
@@ -275,7 +276,7 @@ static tdStatus parse_viscoelastic(const tdReader *reader, const tdRecord *recor
     }
     if (!(sum < 1))
         return td_record_fail(reader, record, "viscoelastic",
-                              "the moduli sum to %g, must be < 1: what is left of 1 does not relax", sum);
+                              "the moduli sum to %g, must be < 1: the rest of 1 does not relax", sum);
     return TD_OK;
 }
 
@@ -325,7 +326,7 @@ static tdStatus parse_membrane(const tdReader *reader, const tdRecord *record, c
         return td_record_fail(reader, record, "thickness", "a membrane needs 'thickness', e.g. 'thickness: 0.5 mm'");
     if (!membrane && thickness->has)
         return td_record_fail(reader, record, "thickness",
-                              plane ? "a plane body has one 'thickness'; give it beside 'plane'"
+                              plane ? "a plane body has one 'thickness'; give it next to 'plane'"
                                     : "'thickness' is that of a membrane; add 'element: membrane' or remove it");
     part->thickness = membrane ? thickness->number[0] : body->material.thickness;
     return TD_OK;
@@ -372,7 +373,7 @@ static tdStatus parse_plane(const tdReader *reader, const tdRecord *record, tdSc
     if (body->plane == TD_PLANE_NONE && thickness->has)
         return td_record_fail(reader, record, "thickness",
                               "'thickness' is that of a plane body; add 'plane: strain' or 'plane: stress', or remove "
-                              "it (a membrane's stands in 'materials')");
+                              "it (a membrane's is in 'materials')");
     if (body->plane == TD_PLANE_NONE)
         return TD_OK;
     if (body->mesh == NULL && (body->box.cells[2] > 0 || body->torus.cells[0] > 0))

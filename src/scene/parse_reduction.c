@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_MEMORY 16e6
+#define LEAST_MEMORY 16000000
 #define MOST_MEMORY  1e15
 
 static bool given(const tdRecord *record, const char *key)
@@ -25,8 +25,7 @@ static tdStatus only_for(tdSceneParser *parser, const tdRecord *record, const ch
                           kinds);
 }
 
-// "4 GB"
-static tdStatus parse_memory(tdSceneParser *parser, const tdRecord *record, int64_t *out)
+tdStatus td_parse_memory(tdSceneParser *parser, const tdRecord *record, int64_t least, int64_t standard, int64_t *out)
 {
     static const struct
     {
@@ -34,7 +33,7 @@ static tdStatus parse_memory(tdSceneParser *parser, const tdRecord *record, int6
         double bytes;
     } units[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
     const tdYaml *node = td_record_get(record, "memory")->node;
-    *out = (int64_t)4000000000;
+    *out = standard;
     if (node == NULL)
         return TD_OK;
     char field[200], *end = NULL;
@@ -50,9 +49,10 @@ static tdStatus parse_memory(tdSceneParser *parser, const tdRecord *record, int6
         if (strcmp(end, units[i].unit) == 0)
         {
             value *= units[i].bytes;
-            if (!(value >= LEAST_MEMORY && value <= MOST_MEMORY))
+            if (!(value >= (double)least && value <= MOST_MEMORY))
                 return td_record_fail(&parser->reader, record, "memory",
-                                      "found '%.60s', expected 16 MB to 1000 TB of memory", node->text);
+                                      "found '%.60s', expected %g MB to 1000 TB of memory", node->text,
+                                      1e-6 * (double)least);
             *out = (int64_t)value;
             return TD_OK;
         }
@@ -62,21 +62,18 @@ static tdStatus parse_memory(tdSceneParser *parser, const tdRecord *record, int6
 static tdStatus read_sequence(tdSceneParser *parser, const tdRecord *record, tdSceneReduction *reduction)
 {
     const char *path = NULL;
-    TD_TRY(td_parse_path(parser, record, "sequence", td_record_get(record, "sequence")->text, &path));
-    char why[400], *text = NULL;
+    char *text = NULL;
     size_t size = 0;
-    tdStatus status = td_csv_read_file(path, &text, &size, why, sizeof why, parser->reader.error);
-    if (status != TD_OK)
-        return why[0] != '\0' ? td_record_fail(&parser->reader, record, "sequence", "%s", why) : status;
+    TD_TRY(td_parse_read_csv(parser, record, "sequence", &path, &text, &size));
     reduction->sequence = TD_TAKE(parser->arena, tdSceneMotion, 1);
     const tdCsvFormat format = {.units = &parser->reader.units,
                                 .column = td_parse_find_input,
                                 .context = parser,
                                 .what = "load, prescribed motion or actuator",
                                 .timeless = true};
-    status = reduction->sequence == NULL
-                 ? td_fail_memory(parser->reader.error, "the sequence")
-                 : td_csv_parse(text, size, path, &format, parser->arena, reduction->sequence, parser->reader.error);
+    tdStatus status = reduction->sequence == NULL ? td_fail_memory(parser->reader.error, "the sequence")
+                                                  : td_csv_parse(text, size, path, &format, parser->arena,
+                                                                 reduction->sequence, parser->reader.error);
     free(text);
     return status;
 }
@@ -86,7 +83,7 @@ static tdStatus parse_body_key(tdSceneParser *parser, const tdRecord *record, td
     if (given(record, "body"))
         return td_parse_body_name(parser, record, "body", &reduction->body);
     reduction->body = parser->scene->n_bodies == 1 ? 0 : -1;
-    if (reduction->line > 0 && reduction->body < 0)
+    if (reduction->line != 0 && reduction->body < 0)
         return td_record_fail(&parser->reader, record, "body",
                               "the scene has %d bodies; add 'body', the name of the one that is reduced",
                               parser->scene->n_bodies);
@@ -99,22 +96,26 @@ static tdStatus parse_samples(tdSceneParser *parser, const tdRecord *record, tdS
     tdSampleKind kind = (tdSampleKind)td_record_get(record, "samples")->integer[0];
     if (sequence && !given(record, "samples"))
         kind = TD_SAMPLE_SEQUENCE;
-    bool counted = kind == TD_SAMPLE_LATIN_HYPERCUBE || kind == TD_SAMPLE_GREEDY || kind == TD_SAMPLE_MOTION;
+    bool counted = kind == TD_SAMPLE_LATIN_HYPERCUBE || kind == TD_SAMPLE_GREEDY || kind == TD_SAMPLE_MOTION ||
+                   kind == TD_SAMPLE_AUTO;
     TD_TRY(only_for(parser, record, "levels", kind == TD_SAMPLE_GRID, "grid"));
-    TD_TRY(only_for(parser, record, "count", counted, "latin_hypercube, greedy and motion"));
+    TD_TRY(only_for(parser, record, "count", counted, "auto, latin_hypercube, greedy and motion"));
     TD_TRY(only_for(parser, record, "candidates", kind == TD_SAMPLE_GREEDY, "greedy"));
     TD_TRY(only_for(parser, record, "greedy_tolerance", kind == TD_SAMPLE_GREEDY, "greedy"));
     TD_TRY(only_for(parser, record, "sequence", kind == TD_SAMPLE_SEQUENCE, "sequence"));
     if (kind == TD_SAMPLE_SEQUENCE && !sequence)
         return td_record_fail(&parser->reader, record, "sequence",
-                              "samples sequence need 'sequence', a CSV file with a place on each line");
+                              "samples sequence need 'sequence', a CSV file with one point per line");
     if (kind == TD_SAMPLE_MOTION && parser->scene->motion.n_names == 0)
         return td_record_fail(&parser->reader, record, "samples",
-                              "the scene has no 'motion' to sample; add one, or take other samples");
+                              "the scene has no 'motion' to sample; add one, or use other samples");
     const tdValue *count = td_record_get(record, "count"), *between = td_record_get(record, "steps_between");
     reduction->samples = kind;
     reduction->levels = (int)td_record_get(record, "levels")->integer[0];
-    reduction->count = count->has ? (int)count->integer[0] : kind == TD_SAMPLE_MOTION ? 0 : 100;
+    reduction->count = count->has                 ? (int)count->integer[0]
+                       : kind == TD_SAMPLE_MOTION ? 0
+                       : kind == TD_SAMPLE_AUTO   ? 200
+                                                  : 100;
     reduction->candidates = (int)td_record_get(record, "candidates")->integer[0];
     reduction->greedy_tolerance = td_record_get(record, "greedy_tolerance")->number[0];
     reduction->steps_between = between->has                ? (int)between->integer[0]
@@ -128,9 +129,9 @@ static tdStatus parse_samples(tdSceneParser *parser, const tdRecord *record, tdS
 static tdStatus check_keys(tdSceneParser *parser, const tdRecord *record, const tdSceneReduction *reduction)
 {
     static const char *const of_modes[] = {"modes", "derivatives", "columns", "amplitude"};
-    static const char *const of_snapshots[] = {"samples",          "levels",   "count",         "candidates",
-                                               "greedy_tolerance", "sequence", "steps_between", "pod_tolerance",
-                                               "max_modes",        "seed"};
+    static const char *const of_snapshots[] = {
+        "samples",       "levels", "count",     "candidates", "greedy_tolerance", "sequence", "steps_between",
+        "pod_tolerance", "error",  "max_modes", "seed"};
     bool modes = reduction->basis == TD_BASIS_MODES;
     bool beside = reduction->kind == TD_REDUCTION_DOMAINS; // modes beside those of snapshots; random states
     for (size_t i = beside ? 1 : 0; i < sizeof of_modes / sizeof of_modes[0] && !modes; i++)
@@ -166,13 +167,12 @@ static tdStatus parse_kind(tdSceneParser *parser, const tdRecord *record, tdScen
     int64_t most = reduction->modes + (int64_t)reduction->derivatives * (reduction->derivatives + 1) / 2;
     if (reduction->derivatives > reduction->modes)
         return td_record_fail(&parser->reader, record, "derivatives",
-                              "derivatives of %d modes, where there are %d; ask for no more than these",
+                              "derivatives of %d modes, but there are only %d; request no more than these",
                               reduction->derivatives, reduction->modes);
     if (reduction->columns > most)
         return td_record_fail(
             &parser->reader, record, "columns",
-            "%d modes and their derivatives are %lld directions, fewer than %d; ask for fewer, or for "
-            "more modes",
+            "%d modes and their derivatives are %lld directions, fewer than %d; request fewer, or more modes",
             reduction->modes, (long long)most, reduction->columns);
     if (reduction->columns == 0)
         reduction->columns = most < 20 ? (int)most : 20;
@@ -190,6 +190,15 @@ tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node)
     TD_TRY(parse_samples(parser, &record, reduction));
     reduction->pod_tolerance = td_record_get(&record, "pod_tolerance")->number[0];
     reduction->ecsw_tolerance = td_record_get(&record, "ecsw_tolerance")->number[0];
+    reduction->error = td_record_get(&record, "error")->number[0];
+    bool snapshots = reduction->basis == TD_BASIS_SNAPSHOTS;
+    reduction->find_pod = snapshots && !given(&record, "pod_tolerance");
+    reduction->find_ecsw = snapshots && !given(&record, "ecsw_tolerance") && reduction->kind == TD_REDUCTION_DOMAINS;
+    if (given(&record, "error") && !reduction->find_pod && !reduction->find_ecsw &&
+        reduction->samples != TD_SAMPLE_AUTO)
+        return td_record_fail(&parser->reader, &record, "error",
+                              "has no effect where both tolerances are given and samples are not auto; remove it, or a "
+                              "tolerance");
     const tdValue *most = td_record_get(&record, "max_modes");
     reduction->max_modes = most->has ? (int)most->integer[0] : reduction->kind == TD_REDUCTION_STVK ? 40 : 200;
     reduction->frame = (tdFrameChoice)td_record_get(&record, "frame")->integer[0];
@@ -198,7 +207,7 @@ tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node)
                                       ? td_record_get(&record, "contact_friction")->number[0]
                                   : motion ? NAN
                                            : 0;
-    if (motion && given(&record, "count") && parser->scene->contact.line > 0)
+    if (motion && given(&record, "count") && parser->scene->contact.line != 0)
         return td_record_fail(&parser->reader, &record, "count",
                               "with 'contact' samples motion are all steps of the scene; remove it");
     if (given(&record, "contact_friction") && parser->scene->contact.line == 0)
@@ -206,7 +215,7 @@ tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node)
                               "the scene has no 'contact', so that nothing rubs in training; remove it, or add "
                               "'contact'");
     reduction->seed = (uint64_t)td_record_get(&record, "seed")->integer[0];
-    return parse_memory(parser, &record, &reduction->memory);
+    return td_parse_memory(parser, &record, LEAST_MEMORY, 4000000000, &reduction->memory);
 }
 
 tdStatus td_parse_validation(tdSceneParser *parser, const tdYaml *node)
@@ -217,7 +226,7 @@ tdStatus td_parse_validation(tdSceneParser *parser, const tdYaml *node)
     TD_TRY(td_schema_read(&parser->reader, node, &td_schema_validation, "validation", &record));
     validation->line = node->key_line;
     const tdYaml *motion = td_record_get(&record, "motion")->node, *path = td_record_get(&record, "random")->node;
-    if (validation->line > 0 && motion == NULL && path == NULL)
+    if (validation->line != 0 && motion == NULL && path == NULL)
         return td_reader_fail(&parser->reader, node->line, "validation", NULL,
                               "one of 'motion' and 'random' is required, e.g. 'validation: {random: {steps: 200}}'");
     TD_TRY(

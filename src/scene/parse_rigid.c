@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool given(const tdRecord *record, const char *key)
 {
@@ -393,7 +394,7 @@ static tdStatus parse_spring(tdSceneParser *parser, const tdRecord *record, tdSc
     char name[320], field[300];
     TD_TRY(read_per_angle(parser, record, "spring", dim, turns(link), &drive.stiffness));
     if (rest != NULL && !given(record, "spring"))
-        return td_record_fail(&parser->reader, record, "spring_rest", "goes with 'spring', its stiffness");
+        return td_record_fail(&parser->reader, record, "spring_rest", "needs 'spring', its stiffness");
     if (!(drive.stiffness > 0))
         return TD_OK;
     td_path_key(field, sizeof field, record->path, "spring_rest");
@@ -446,7 +447,7 @@ static tdStatus parse_joint(tdSceneParser *parser, const tdYaml *item, int index
                                 &link->start));
     if (position != NULL && (link->start < link->lower || link->start > link->upper))
         return td_record_fail(&parser->reader, &record, "position",
-                              "joint '%s' goes from %g to %g (%s); %g is beyond its limits", link->joint, link->lower,
+                              "the range of joint '%s' is %g to %g (%s); %g is outside it", link->joint, link->lower,
                               link->upper, turns(link) ? "rad" : "m", link->start);
     TD_TRY(parse_joint_rate(parser, &record, link));
     TD_TRY(parse_spring(parser, &record, body, at));
@@ -477,8 +478,8 @@ static tdStatus check_start(tdSceneParser *parser, const tdRecord *record, const
         const char *key = given(record, "joints") ? "joints" : robot_key(record), *unit = turns(link) ? "rad" : "m";
         const char *moved = follows ? body->tree->links[link->mimic].joint : link->joint;
         return td_record_fail(&parser->reader, record, key,
-                              "joint '%s' (line %d of '%.200s') starts at %g %s, but its limits are %g and %g %s; say "
-                              "where it starts: 'joints: [{name: %s, position: ...}]', or change the limits",
+                              "joint '%s' (line %d of '%.200s') starts at %g %s, but its limits are %g and %g %s; set "
+                              "its start: 'joints: [{name: %s, position: ...}]', or change the limits",
                               link->joint, link->joint_line, body->tree->file, start, unit, link->lower, link->upper,
                               unit, moved);
     }
@@ -521,7 +522,8 @@ static tdStatus read_robot(tdSceneParser *parser, const tdRecord *record, tdScen
     {
         char text[700];
         td_error_format(&inner, text, sizeof text);
-        td_record_fail(&parser->reader, record, key, "%.600s", text);
+        td_record_fail(&parser->reader, record, key, "%.600s%s", text,
+                       access(path, F_OK) != 0 ? ". Paths are relative to the scene" : "");
         return status;
     }
     tdTreeLink *root = &body->tree->links[0];
@@ -536,7 +538,7 @@ static tdStatus parse_articulated(tdSceneParser *parser, const tdRecord *record,
     tdError inner = {0};
     if (body->scale != 1)
         return td_record_fail(&parser->reader, record, "transform",
-                              "a robot is not scaled, because its masses would have to be too; remove 'scale'");
+                              "a robot cannot be scaled, because its masses would have to change too; remove 'scale'");
     TD_TRY(read_robot(parser, record, body));
     const tdYaml *joints = td_record_get(record, "joints")->node;
     bool *placed = TD_TAKE(parser->arena, bool, body->tree->n_links);
@@ -610,7 +612,7 @@ tdStatus td_parse_link(tdSceneParser *parser, const tdRecord *record, int body, 
         return TD_OK;
     if (!at_point && parser->scene->bodies[body].type != TD_BODY_SOFT)
         return td_record_fail(&parser->reader, record, "link",
-                              "'link' goes with 'point'; 'group: %.60s' chooses the corners of a link",
+                              "'link' needs 'point'; 'group: %.60s' chooses the corners of a link",
                               td_record_get(record, "link")->text);
     return td_parse_link_name(parser, record, "link", body, out);
 }
@@ -667,7 +669,7 @@ tdStatus td_parse_joint(tdSceneParser *parser, const tdRecord *record, tdSceneAc
     if (actuator->weightless && (actuator->drive != TD_DRIVE_SERVO || parser->method == TD_CHOICE_STATIC))
         return td_record_fail(&parser->reader, record, "gravity_compensation",
                               parser->method == TD_CHOICE_STATIC
-                                  ? "a static scene has no steps to look back at; remove it"
+                                  ? "a static scene has no earlier step to start from; remove it"
                                   : "is for servos: 'drive: position' with 'stiffness', or 'drive: velocity'");
     return TD_OK;
 }

@@ -113,7 +113,8 @@ static tdStatus parse_sensor(tdSceneParser *parser, const tdYaml *item, int i, t
     if (given(&record, "attachment"))
         return parse_attachment(parser, &record, out);
     if (!given(&record, "body"))
-        return td_record_fail(&parser->reader, &record, "body", "the key 'body' is missing: what the sensor is on");
+        return td_record_fail(&parser->reader, &record, "body",
+                              "the key 'body' is missing: the body that carries the sensor");
     TD_TRY(td_parse_body_name(parser, &record, "body", &out->body));
     bool joint = out->kind == TD_SENSOR_JOINT || out->kind == TD_SENSOR_WRENCH;
     if (joint && !given(&record, "joint"))

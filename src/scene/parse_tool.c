@@ -100,7 +100,7 @@ static tdStatus named_joint(tdSceneParser *parser, const tdYaml *item, const cha
     if (actuator < 0 && other >= 0)
         return td_reader_fail(
             &parser->reader, item->line, field, NULL,
-            "actuator '%s' of joint '%s' is no position servo; a tool commands actuators with 'drive: "
+            "actuator '%s' of joint '%s' is not a position servo; a tool commands actuators with 'drive: "
             "position' and 'stiffness'",
             parser->scene->actuators[other].name, item->text);
     if (actuator < 0)
@@ -212,7 +212,7 @@ tdStatus td_parse_check_tools(tdSceneParser *parser)
                 const tdSceneActuator *actuator = &scene->actuators[scene->tools[t].actuators[k]];
                 if (strcmp(scene->motion.names[n], actuator->name) == 0)
                     return td_reader_fail(&parser->reader, scene->tools[t].line, "tools", NULL,
-                                          "the motion on line %d drives actuator '%s', which the tool '%s' commands; "
+                                          "the motion on line %d drives actuator '%s', which tool '%s' commands; "
                                           "remove it from the motion, or give the tool its 'joints' without it",
                                           scene->motion.line, actuator->name, scene->tools[t].name);
             }

@@ -7,6 +7,7 @@
 #include "describe/unit.h"
 #include "material/law.h"
 #include "scene/compile.h"
+#include "scene/include.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -89,13 +90,14 @@ static void judge(const Place *at, const char *what, const Usual *usual, double 
     while (slip->factor > 0 && !(slip->factor * value >= usual->low && slip->factor * value <= usual->high))
         slip++;
     if (slip->factor > 0)
-        snprintf(guess, sizeof guess, " Times %g it would be usual, as when a number in %s is taken for one in %s.",
+        snprintf(guess, sizeof guess, " Multiplied by %g it would be usual: was a number in %s read as one in %s?",
                  slip->factor, slip->meant, slip->taken);
     if (at->body != NULL)
         snprintf(of, sizeof of, " of body '%.60s'", at->body);
     td_log(at->settings, TD_LOG_WARNING,
-           "%s:%d: %s%s is %.4g %s; usual is %g to %g %s (%s).%s Write the unit with the number", at->file, at->line,
-           what, of, value, usual->unit, usual->least, usual->most, usual->unit, usual->example, guess);
+           "%s:%d: %s%s is %.4g %s; usual values are %g to %g %s (%s).%s Write the unit with the number", at->file,
+           td_include_line(at->line), what, of, value, usual->unit, usual->least, usual->most, usual->unit,
+           usual->example, guess);
 }
 
 // ---------------------------------------------------------------- bodies
@@ -126,9 +128,10 @@ static void judge_waves(const Place *at, const tdModel *model, double young, dou
             at->settings, TD_LOG_WARNING,
             "%s:%d: a wave of sound crosses body '%s' %.3g times in a step (its speed is %.3g m/s, the body is %.3g m "
             "across, a step is %.3g s): %s. Check Young's modulus, the density and 'time_step'",
-            at->file, at->line, at->body, crossings, sqrt(young / density), size, model->scene.settings.time_step,
+            at->file, td_include_line(at->line), at->body, crossings, sqrt(young / density), size,
+            model->scene.settings.time_step,
             crossings < 1 ? "it takes more than 1e8 steps until anything happens"
-                          : "the steps see nothing of its motion");
+                          : "the steps do not resolve its motion");
 }
 
 static void judge_soft(const tdModel *model, int b, const tdSettings *settings)
@@ -137,7 +140,7 @@ static void judge_soft(const tdModel *model, int b, const tdSettings *settings)
     const tdSceneBody *given = &scene->bodies[b];
     const tdSoft *soft = model->bodies[b].soft;
     double size = extent(&soft->mesh, 0);
-    Place at = {settings, scene->file, given->mesh_line, given->name};
+    Place at = {settings, td_include_file(scene, given->mesh_line), given->mesh_line, given->name};
     judge(&at, "the size", &usual_size, size);
     for (int k = -1; k < given->n_materials; k++)
     {
@@ -161,7 +164,7 @@ static void judge_rigid(const tdModel *model, int b, const tdSettings *settings)
 {
     const tdSceneBody *given = &model->scene.bodies[b];
     const tdTree *tree = given->tree;
-    Place at = {settings, model->scene.file, given->line, given->name};
+    Place at = {settings, td_include_file(&model->scene, given->line), given->line, given->name};
     const tdBodyParts *parts = model->bodies[b].parts;
     judge(&at, "the size", &usual_size, extent(&model->bodies[b].soft->mesh, parts != NULL ? parts->frames : 0));
     if (given->type == TD_BODY_RIGID)
@@ -186,7 +189,7 @@ void td_compile_plausible(const tdModel *model, const tdSettings *settings)
 {
     const tdScene *scene = &model->scene;
     const double *g = scene->settings.gravity;
-    Place at = {settings, scene->file, scene->settings.gravity_line, NULL};
+    Place at = {settings, td_include_file(scene, scene->settings.gravity_line), scene->settings.gravity_line, NULL};
     judge(&at, "gravity", &usual_gravity, sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]));
     for (int b = 0; b < scene->n_bodies; b++)
     {

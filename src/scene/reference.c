@@ -13,7 +13,7 @@
 static const char intro[] =
     "# Scene file\n"
     "\n"
-    "A scene is a YAML file. `tendril check SCENE` validates one and says what it understood; `tendril run SCENE`\n"
+    "A scene is a YAML file. `tendril check SCENE` validates one and prints what it understood; `tendril run SCENE`\n"
     "simulates it. This page is printed by `tendril check --reference` from the tables that the parser itself uses.\n"
     "\n"
     "```yaml\n"
@@ -92,11 +92,11 @@ static void write_limit(tdText *out, double value, const char *si)
 
 static void write_limits(tdText *out)
 {
-    td_text_format(
-        out, "Every quantity has limits that no real scene comes near, so that a unit that slipped is found and\n"
-             "nothing that is computed from it overflows. They hold for its magnitude; the least one only where a\n"
-             "key must be positive.\n\n"
-             "| quantity | at least, where it must be positive | at most |\n|---|---|---|\n");
+    td_text_format(out,
+                   "Every quantity has limits that no real scene approaches, so that a mistaken unit is detected and\n"
+                   "nothing computed from it overflows. They apply to its magnitude; the smallest only where a\n"
+                   "key must be positive.\n\n"
+                   "| quantity | at least, where it must be positive | at most |\n|---|---|---|\n");
     const char *name, *si;
     double least, most;
     for (int i = 0; td_dim_at(i, &name, &si, &least, &most); i++)
@@ -296,9 +296,8 @@ void td_scene_reference(tdText *out)
     td_text_append(out, intro, sizeof intro - 1);
     write_units(out);
     write_limits(out);
-    td_text_format(
-        out, "## What goes together\n\nA scene that asks for two things that do not go together is refused, with the "
-             "reason and what to do.\n\n");
+    td_text_format(out, "## What goes together\n\nSome features cannot be combined. A scene that uses both is refused, "
+                        "with the reason and a remedy.\n\n");
     td_part_table(out);
     td_text_format(out, "\n");
     write_schema(out, &td_schema_scene, done, &n);

@@ -115,14 +115,14 @@ static bool find_in_package(const tdRobotFiles *files, const char *given, char *
     if (try_above(files->folder, package, true, out, size))
     {
         snprintf(why, why_size,
-                 "package '%s' was not found, so '%.300s' was taken for '%.200s'; if that is another "
-                 "file, say where the package is: --package %s=FOLDER",
+                 "package '%s' was not found, so '%.300s' is used for '%.200s'; if that is the wrong file, give the "
+                 "package's folder: --package %s=FOLDER",
                  name, out, given, name);
         return true;
     }
     snprintf(why, why_size,
-             "'%.200s' is neither in the folder of this file, nor above it, nor in ROS_PACKAGE_PATH; say where the "
-             "package is: --package %s=FOLDER",
+             "'%.200s' is neither in the folder of this file, nor above it, nor in ROS_PACKAGE_PATH; give the "
+             "package's folder: --package %s=FOLDER",
              given, name);
     return false;
 }

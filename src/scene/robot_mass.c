@@ -174,7 +174,7 @@ static tdStatus extend_points(tdArena *arena, tdTree *tree, tdError *error)
     bool good = extended == 0 ||
                 td_tree_warn(arena, tree,
                              "%s: %d link%s a mass but no inertia about the axes of their joints (the first is '%s', "
-                             "line %d); taken are the inertias of their shapes with these masses",
+                             "line %d); the inertias of their shapes with these masses are used",
                              tree->file, extended, extended == 1 ? " has" : "s have", tree->links[first].name,
                              tree->links[first].line);
     return good ? TD_OK : td_fail_memory(error, "the links");
@@ -195,13 +195,11 @@ tdStatus td_robot_masses(tdArena *arena, tdTree *tree, tdError *error)
             total += tree->links[l].mass;
         }
     if (weighed > 0)
-        good =
-            td_tree_warn(arena, tree,
-                         "%s: %d link%s that joints move (the first is '%s', line %d) %s no mass; taken are those of "
-                         "the volumes of their shapes at %g kg/m^3, %.4g kg in all. Give them an <inertial> to have "
-                         "others",
-                         tree->file, weighed, weighed == 1 ? "" : "s", tree->links[first].name, tree->links[first].line,
-                         weighed == 1 ? "has" : "have", TD_ROBOT_DENSITY, total);
+        good = td_tree_warn(arena, tree,
+                            "%s: %d link%s that joints move (the first is '%s', line %d) %s no mass; the masses of "
+                            "their shapes at %g kg/m^3 are used, %.4g kg in all. Add an <inertial> to change this",
+                            tree->file, weighed, weighed == 1 ? "" : "s", tree->links[first].name,
+                            tree->links[first].line, weighed == 1 ? "has" : "have", TD_ROBOT_DENSITY, total);
     find_heavy(tree, heavy);
     for (int l = tree->n_links - 1; l >= 1 && good; l--)
     {
@@ -260,7 +258,7 @@ tdStatus td_robot_starts(tdArena *arena, tdTree *tree, const bool *given, tdErro
         if (!td_tree_warn(
                 arena, tree,
                 "%s:%d: joint '%s' would start at %g %s, but its limits are %g and %g %s; it starts at %g %s. "
-                "'joints: [{name: %s, position: ...}]' says otherwise",
+                "'joints: [{name: %s, position: ...}]' sets another start",
                 tree->file, link->joint_line, link->joint, link->start, unit, lower, upper, unit, start, unit,
                 link->joint))
             return td_fail_memory(error, "the links");

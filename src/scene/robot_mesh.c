@@ -229,7 +229,7 @@ tdStatus td_robot_mesh(tdRobotReader *reader, const char *path, const double sca
         status = td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL, "the mesh has no triangles");
     else if (status == TD_OK && reader->n_tris > TD_TREE_TRIS)
         status = td_fail_at(error, TD_ERROR_INPUT, path, 0, NULL,
-                            "the robot has more than %d triangles in all; take coarser meshes", TD_TREE_TRIS);
+                            "the robot has more than %d triangles in all; use coarser meshes", TD_TREE_TRIS);
     int32_t *number = malloc((size_t)(file.mesh.n_nodes + 1) * sizeof *number);
     *parts = TD_TAKE(reader->arena, tdRobotMesh, file.mesh.n_groups + 1);
     if (status == TD_OK && (number == NULL || *parts == NULL))

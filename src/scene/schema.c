@@ -447,6 +447,12 @@ static tdStatus unknown_key(const tdReader *reader, const tdRecord *record, cons
         if (used < sizeof list)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", key->name);
     }
+    if (child->key[0] != '\0' && strspn(child->key, "0123456789") == strlen(child->key))
+        return td_reader_fail(
+            reader, child->key_line, record->path, child->key,
+            "a number stands where a key is expected; the decimal mark is a point, e.g. '0.%.20s', and "
+            "a list stands in [ ]",
+            child->key);
     const char *nearest = td_suggest(child->key, names, n);
     if (nearest != NULL)
         return td_reader_fail(reader, child->key_line, record->path, child->key,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selectors: which nodes of a placed mesh a box, sphere, plane, group or list of numbers means.
+// Selectors: which nodes of a placed mesh a box, sphere, plane, group or list of numbers means. (select_side.c: sides
+// of the boundary and connected parts.)
 #include "base/suggest.h"
 #include "scene/compile.h"
 
@@ -112,7 +113,8 @@ static tdStatus select_group(const tdModel *model, const tdMesh *mesh, const tdS
         if (n == 0)
             return td_fail_at(
                 error, TD_ERROR_INPUT, model->scene.file, s->line, field,
-                "group '%s' is not in the mesh, which has no groups; choose nodes by box, sphere or plane", s->group);
+                "group '%s' is not in the mesh, which has no groups; choose nodes by box, sphere, plane, side or part",
+                s->group);
         return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, s->line, field,
                           "group '%s' is not in the mesh; %s '%s'%s", s->group,
                           nearest != NULL ? "did you mean" : "its groups begin with",
@@ -132,6 +134,10 @@ tdStatus td_select_nodes(const tdModel *model, const tdMesh *mesh, const tdSelec
     memset(chosen, 0, (size_t)mesh->n_nodes * sizeof *chosen);
     if (s->kind == TD_SELECT_GROUP)
         TD_TRY(select_group(model, mesh, s, field, chosen, error));
+    else if (s->kind == TD_SELECT_SIDE)
+        TD_TRY(td_select_side(model, mesh, s, field, chosen, error));
+    else if (s->kind == TD_SELECT_PART)
+        TD_TRY(td_select_part(model, mesh, s, field, chosen, error));
     else if (s->kind == TD_SELECT_NODES)
         for (int k = 0; k < s->n_nodes; k++)
         {
@@ -151,6 +157,6 @@ tdStatus td_select_nodes(const tdModel *model, const tdMesh *mesh, const tdSelec
         if (chosen[i])
             return TD_OK;
     return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, s->line, field,
-                      "chooses no node of the body; 'tendril info' shows where the mesh is, and the scene's units and "
+                      "selects no node of the body; 'tendril info' shows where the mesh is, and the scene's units and "
                       "transform apply to it");
 }

@@ -27,7 +27,7 @@ static tdStatus read_kind(tdUrdf *urdf, const xmlNode *node, tdJointKind *kind)
             return TD_OK;
         }
     return td_urdf_fail(urdf, node,
-                        "joints of type '%.40s' are not known; there are revolute, continuous, prismatic, fixed, "
+                        "joints of type '%.40s' are not supported; there are revolute, continuous, prismatic, fixed, "
                         "floating, planar and ball",
                         type);
 }
@@ -95,7 +95,7 @@ static tdStatus read_limit(tdUrdf *urdf, const xmlNode *node, tdTreeLink *joint)
          given = false;
     TD_TRY(td_urdf_child(urdf, node, "limit", &limit));
     if (limit == NULL && bounded)
-        return td_urdf_warn(urdf, node, "joint '%s' is %s and has no <limit>; it goes as far as it likes", joint->joint,
+        return td_urdf_warn(urdf, node, "joint '%s' is %s and has no <limit>; it is unlimited", joint->joint,
                             td_joint_name(joint->kind));
     if (limit == NULL)
         return TD_OK;
@@ -123,8 +123,8 @@ static tdStatus read_limit(tdUrdf *urdf, const xmlNode *node, tdTreeLink *joint)
         return td_urdf_fail(urdf, limit, "'effort' and 'velocity' must not be negative");
     if (joint->effort == 0) // files write it where they know no limit; a drive that may exert nothing is none
     {
-        TD_TRY(
-            td_urdf_warn(urdf, limit, "the effort of joint '%s' is limited to zero; taken as no limit", joint->joint));
+        TD_TRY(td_urdf_warn(urdf, limit, "the effort of joint '%s' is limited to zero; this is read as no limit",
+                            joint->joint));
         joint->effort = INFINITY;
     }
     return TD_OK;

@@ -122,7 +122,7 @@ static tdStatus read_shape(tdUrdf *urdf, const xmlNode *node, const char *link, 
         return read_mesh(urdf, node, link, collides, out);
     if (!sphere && !cylinder && !box && !td_xml_is(node, "capsule"))
         return td_urdf_fail(urdf, node,
-                            "geometry '%.40s' is not known; there are box, sphere, cylinder, capsule and mesh",
+                            "geometry '%.40s' is not supported; there are box, sphere, cylinder, capsule and mesh",
                             (const char *)node->name);
     TD_TRY(td_urdf_unused(urdf, node, "", box ? "size" : sphere ? "radius" : "radius length"));
     if (box)
@@ -185,7 +185,7 @@ static tdStatus read_rgba(tdUrdf *urdf, const xmlNode *material, float rgba[4])
         outside = outside || !(value[k] >= 0 && value[k] <= 1);
         rgba[k] = (float)fmin(fmax(value[k], 0), 1);
     }
-    return outside ? td_urdf_warn(urdf, colour, "components of 'rgba' go from 0 to 1; taken are the nearest") : TD_OK;
+    return outside ? td_urdf_warn(urdf, colour, "components of 'rgba' range from 0 to 1; the nearest are used") : TD_OK;
 }
 
 static const tdUrdfColour *find_colour(const tdUrdf *urdf, const char *name)

@@ -39,7 +39,7 @@ tdStatus td_urdf_child(const tdUrdf *urdf, const xmlNode *node, const char *name
         if (!td_xml_is(child, name))
             continue;
         if (*out != NULL)
-            return td_urdf_fail(urdf, child, "<%s> is there already (line %d); remove one of them", name,
+            return td_urdf_fail(urdf, child, "<%s> already exists (line %d); remove one of them", name,
                                 td_xml_line(*out));
         *out = child;
     }

@@ -50,6 +50,26 @@ static bool tab_indents(const Builder *b, int line)
     return i < b->length && b->text[i] == '\t';
 }
 
+// What is usually meant by a complaint of libyaml's.
+static const char *remedy(const char *problem)
+{
+    static const char *const remedies[][2] = {
+        {"',' or ']'", "; close the '[', or put a comma between its items"},
+        {"',' or '}'", "; close the '{', or put a comma between its keys"},
+        {"expected key", "; begin all keys of a map in the same column"},
+        {"expected '-' indicator", "; begin all items of a list in the same column"},
+        {"mapping values are not allowed",
+         "; begin all keys of a map in the same column, and put a text with ': ' in quotes"},
+        {"could not find expected ':'", "; write 'key: value', with a space after the colon"},
+        {"unexpected end of stream", "; a quotation mark is not closed"},
+        {"cannot start any token", "; put a text that begins with this character in quotes"},
+    };
+    for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++)
+        if (strstr(problem, remedies[i][0]) != NULL)
+            return remedies[i][1];
+    return "";
+}
+
 // libyaml's own complaint, with a line.
 static tdStatus syntax_error(Builder *b)
 {
@@ -65,9 +85,9 @@ static tdStatus syntax_error(Builder *b)
     if (tab_indents(b, line))
         return FAIL(b, line, NULL, "a tab indents this line; YAML allows only spaces there: replace it");
     if (p->context != NULL)
-        return FAIL(b, line, NULL, "YAML syntax: %s (column %d), %s that began on line %d", problem, column, p->context,
-                    (int)p->context_mark.line + 1);
-    return FAIL(b, line, NULL, "YAML syntax: %s (column %d)", problem, column);
+        return FAIL(b, line, NULL, "YAML syntax: %s (column %d), %s that began on line %d%s", problem, column,
+                    p->context, (int)p->context_mark.line + 1, remedy(problem));
+    return FAIL(b, line, NULL, "YAML syntax: %s (column %d)%s", problem, column, remedy(problem));
 }
 
 static tdStatus next_event(Builder *b, yaml_event_t *event)
@@ -78,11 +98,10 @@ static tdStatus next_event(Builder *b, yaml_event_t *event)
 static tdStatus new_node(Builder *b, tdYamlKind kind, int line, tdYaml **out)
 {
     if (++b->nodes > TD_YAML_MOST_NODES)
-        return FAIL(
-            b, line, NULL,
-            "the scene has more than %d values, those of an alias counted at each use; a long motion can stand in a "
-            "CSV file",
-            TD_YAML_MOST_NODES);
+        return FAIL(b, line, NULL,
+                    "the scene has more than %d values, those of an alias counted at each use; put a long motion into "
+                    "a CSV file",
+                    TD_YAML_MOST_NODES);
     tdYaml *node = TD_TAKE(b->arena, tdYaml, 1);
     if (node == NULL)
         return td_fail_memory(b->error, "the scene");
@@ -147,8 +166,7 @@ static tdStatus expand_alias(Builder *b, const yaml_event_t *event, int depth, t
         if (strcmp(b->anchors[i].name, name) != 0)
             continue;
         if (!b->anchors[i].complete)
-            return FAIL(b, line_of(event), NULL, "alias '*%.40s' stands inside its own anchor and would never end",
-                        name);
+            return FAIL(b, line_of(event), NULL, "alias '*%.40s' is inside its own anchor and would never end", name);
         return copy_tree(b, b->anchors[i].node, depth, line_of(event), out);
     }
     return FAIL(b, line_of(event), NULL, "alias '*%.40s' has no anchor '&%.40s' before it", name, name);
@@ -329,10 +347,14 @@ const tdYaml *td_yaml_find(const tdYaml *map, const char *key)
     return NULL;
 }
 
+bool td_yaml_nothing(const char *text, bool quoted)
+{
+    return !quoted && (text[0] == '\0' || strcmp(text, "~") == 0 || strcmp(text, "null") == 0);
+}
+
 bool td_yaml_empty(const tdYaml *node)
 {
-    return node->kind == TD_YAML_SCALAR && !node->quoted &&
-           (node->text[0] == '\0' || strcmp(node->text, "~") == 0 || strcmp(node->text, "null") == 0);
+    return node->kind == TD_YAML_SCALAR && td_yaml_nothing(node->text, node->quoted);
 }
 
 void td_yaml_describe(const tdYaml *node, char *out, size_t size)

@@ -19,10 +19,12 @@ typedef enum tdYamlKind
     TD_YAML_MAP
 } tdYamlKind;
 
+#define TD_YAML_SET (-1) ///< the line of what is not in the file: it was set by a change
+
 typedef struct tdYaml
 {
     tdYamlKind kind;
-    int line;         ///< from 1
+    int line;         ///< from 1, or TD_YAML_SET
     bool quoted;      ///< scalar in quotes or a block: text, never empty by omission
     const char *text; ///< scalar
     const char *key;  ///< its name when it is in a map
@@ -40,6 +42,9 @@ const tdYaml *td_yaml_find(const tdYaml *map, const char *key);
 
 /// "nothing", "a list", "a map", or the text in quotes, shortened; for messages.
 void td_yaml_describe(const tdYaml *node, char *out, size_t size);
+
+/// True for the text of a scalar that says nothing: "", "~" and "null" without quotation marks.
+bool td_yaml_nothing(const char *text, bool quoted);
 
 /// True for a key without a value: "young:" or "young: ~".
 bool td_yaml_empty(const tdYaml *node);

@@ -195,7 +195,7 @@ tdStatus td_async_offer(tdAsync *b, int64_t step, const double *values, const do
     // With the first matrix, so that states that take no step have no thread.
     if (!b->started && pthread_create(&b->thread, NULL, run, b) != 0)
         return td_fail(error, TD_ERROR_MEMORY,
-                       "the system gives no thread for the asynchronous factor; take 'solver: {type: auto}'");
+                       "the system provides no thread for the asynchronous factor; use 'solver: {type: auto}'");
     b->started = true;
     if (values != b->values[NEXT])
         memcpy(b->values[NEXT], values, 9 * (size_t)b->model->pattern->blocks * sizeof *values);

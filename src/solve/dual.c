@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TILE      16
 #define MOST_ROWS 12000 // W is dense: 1.2 GB
 
 void td_dual_free(tdDual *dual)
@@ -30,8 +31,8 @@ static tdStatus make_room(tdDual *dual, const tdSapProblem *problem, tdError *er
         most = problem->blocks[b].n > most ? problem->blocks[b].n : most;
     if (rows > MOST_ROWS)
         return td_fail(error, TD_ERROR_NUMERIC,
-                       "%d rows are too many for the solver nlcp, which takes %d at most; take 'solver: sap'", dual->n,
-                       MOST_ROWS);
+                       "%d rows are too many for the solver nlcp, which supports %d at most; use 'solver: sap'",
+                       dual->n, MOST_ROWS);
     bool good = td_grow((void **)&dual->W, &dual->W_room, rows * rows, sizeof *dual->W) &&
                 td_grow((void **)&dual->S, &dual->S_room, rows * rows, sizeof *dual->S) &&
                 td_grow((void **)&dual->Y, &dual->Y_room, most * rows, sizeof *dual->Y) &&
@@ -109,14 +110,17 @@ static tdStatus add_block(tdDual *dual, const tdSapProblem *problem, const doubl
     TD_TRY(factor(dual, problem, factors, b, &L, error));
     cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, n, count, 1, L, n, dual->Y, n);
     cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, count, n, 1, dual->Y, n, 0, dual->S, count);
-    for (int j = 0; j < count; j++)
-        for (int i = j; i < count; i++)
-        {
-            double value = dual->S[i + j * (int64_t)count];
-            dual->W[dual->row[i] * (int64_t)dual->n + dual->row[j]] += value;
-            if (i != j)
-                dual->W[dual->row[j] * (int64_t)dual->n + dual->row[i]] += value;
-        }
+    // By tiles, of which rows and columns stay in the cache.
+    for (int left = 0; left < count; left += TILE)
+        for (int top = left; top < count; top += TILE)
+            for (int j = left; j < left + TILE && j < count; j++)
+                for (int i = top > j ? top : j; i < top + TILE && i < count; i++)
+                {
+                    double value = dual->S[i + j * (int64_t)count];
+                    dual->W[dual->row[i] * (int64_t)dual->n + dual->row[j]] += value;
+                    if (i != j)
+                        dual->W[dual->row[j] * (int64_t)dual->n + dual->row[i]] += value;
+                }
     return TD_OK;
 }
 

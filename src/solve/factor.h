@@ -71,44 +71,53 @@ bool td_factor_numbers(const tdFactorPlan *plan, tdTasks *tasks, const double *v
 /// triangle by columns. Quicker than dpotrf and dtrsm. False: not positive definite.
 bool td_factor_panel(int n, int rows, double *L, int stride);
 
-// ---- between factor.c and factor_kernel.c
+/// The same numbers wherever x has room for them, in double or single precision. x: as factor->x; work: plan->room
+/// numbers.
+bool td_factor_fill(const tdFactorPlan *plan, tdTasks *tasks, const double *values, double *work, double *x);
+bool td_factor_fill_single(const tdFactorPlan *plan, tdTasks *tasks, const double *values, float *work, float *x);
+
+// ---- between factor_front.h and factor_tiles.h
 
 #define TD_FACTOR_BLOCK 48 ///< columns factored at once, at most
 
+// Types are not expressions. NOLINTBEGIN(bugprone-macro-parentheses)
 /// C = -A B', or C -= A B'; column-major.
-typedef struct tdProduct
-{
-    int rows, columns, depth; ///< of C, and columns of A and B
-    const double *A;
-    int a_stride;
-    const double *B;
-    int b_stride;
-    double *C;
-    int c_stride;
-    bool add;   ///< to what is there
-    bool lower; ///< rows from the diagonal on; what stands above it may be written too
-} tdProduct;
+#define TD_FACTOR_PRODUCT(real)                                                                                        \
+    struct                                                                                                             \
+    {                                                                                                                  \
+        int rows, columns, depth; /* of C, and columns of A and B */                                                   \
+        const real *A;                                                                                                 \
+        int a_stride;                                                                                                  \
+        const real *B;                                                                                                 \
+        int b_stride;                                                                                                  \
+        real *C;                                                                                                       \
+        int c_stride;                                                                                                  \
+        bool add;   /* to what is there */                                                                             \
+        bool lower; /* rows from the diagonal on; what stands above it may be written too */                           \
+    }
+typedef TD_FACTOR_PRODUCT(double) tdProduct;
+typedef TD_FACTOR_PRODUCT(float) tdProductSingle;
 
-void td_factor_product_portable(const tdProduct *product);
-/// Lower triangle of n x n, n <= TD_FACTOR_BLOCK: A = L L' in place, and the inverses of its diagonal. False: not
-/// positive definite.
-bool td_factor_triangle_portable(int n, double *A, int stride, double *inverse);
-/// m rows of n columns, divided by such a triangle: R = R T^-T.
-void td_factor_divide_portable(int n, int m, const double *T, int t_stride, const double *inverse, double *rows,
-                               int stride);
-/// U = -L L', its lower triangle and some of what is above it; L: m rows, pack: room for m rows, filled up to fours.
-void td_factor_square_portable(int m, int depth, const double *L, int l_stride, double *U, int64_t u_stride,
-                               double *pack);
-/// Columns [begin, end) of what a child leaves, of `size` rows and its own columns, added to a front whose column c
-/// stands at to + c stride; run: that of column `begin` or one before.
-void td_factor_add_portable(const tdFactorRun *run, int begin, int end, int size, const double *from, double *to,
-                            int64_t stride);
+// product: that.
+// triangle: lower triangle of n x n, n <= TD_FACTOR_BLOCK: A = L L' in place, and the inverses of its diagonal. False:
+//     not positive definite.
+// divide: m rows of n columns, divided by such a triangle: R = R T^-T.
+// square: U = -L L', its lower triangle and some of what is above it; L: m rows, pack: room for m rows, filled up to
+//     eights.
+// add: columns [begin, end) of what a child leaves, of `size` rows and its own columns, added to a front whose column c
+//     stands at to + c stride; run: that of column `begin` or one before.
+#define TD_FACTOR_KERNELS(real, productOf, set)                                                                        \
+    void td_factor_product_##set(const productOf *product);                                                            \
+    bool td_factor_triangle_##set(int n, real *A, int stride, real *inverse);                                          \
+    void td_factor_divide_##set(int n, int m, const real *T, int t_stride, const real *inverse, real *rows,            \
+                                int stride);                                                                           \
+    void td_factor_square_##set(int m, int depth, const real *L, int l_stride, real *U, int64_t u_stride, real *pack); \
+    void td_factor_add_##set(const tdFactorRun *run, int begin, int end, int size, const real *from, real *to,         \
+                             int64_t stride)
+TD_FACTOR_KERNELS(double, tdProduct, portable);
+TD_FACTOR_KERNELS(float, tdProductSingle, single_portable);
 #if defined(__x86_64__)
-void td_factor_add_avx2(const tdFactorRun *run, int begin, int end, int size, const double *from, double *to,
-                        int64_t stride);
-void td_factor_square_avx2(int m, int depth, const double *L, int l_stride, double *U, int64_t u_stride, double *pack);
-void td_factor_product_avx2(const tdProduct *product);
-bool td_factor_triangle_avx2(int n, double *A, int stride, double *inverse);
-void td_factor_divide_avx2(int n, int m, const double *T, int t_stride, const double *inverse, double *rows,
-                           int stride);
+TD_FACTOR_KERNELS(double, tdProduct, avx2);
+TD_FACTOR_KERNELS(float, tdProductSingle, single_avx2);
 #endif
+// NOLINTEND(bugprone-macro-parentheses)

@@ -4,6 +4,7 @@
 #include "solve/inverse.h"
 
 #include "solve/dense.h"
+#include "solve/dual_set.h"
 
 #include <assert.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct tdInverseWork
 {
     int n_a, n_e, n_c;
     tdQpWork *qp;
+    tdDualSet near;
     double *A, *tau, *length, *e; // scaled E and its QR; lengths of its columns; errors of the effectors
     double *R, *q;                // rank x n_a by rows, rank
     double *stack, *W;            // of s4: R over the root of eps W; the energy with what makes it definite
@@ -76,7 +78,7 @@ tdInverseWork *td_inverse_work(tdArena *arena, int n_a, int n_e, int n_c)
     w->n_e = n_e;
     w->n_c = n_c;
     good = good && w->all != NULL && w->active != NULL && w->before != NULL && w->order != NULL && w->held != NULL &&
-           w->qp != NULL;
+           w->qp != NULL && td_dual_set_take(&w->near, arena, n_a, n_c);
     return good ? w : NULL;
 }
 
@@ -202,7 +204,7 @@ static void solve_null_space(const tdInverse *p, tdInverseWork *w, bool warm, td
     out->status = s.status;
     out->iterations = s.iterations;
     out->violation = s.violation;
-    if (isnan(s.violation) || w->rank == n)
+    if (isnan(s.violation) || w->rank == n || p->reach_only)
         return;
     least_energy(p, w, warm ? w->before : out->active, out);
 }
@@ -506,6 +508,30 @@ static void give_up(const tdInverse *p, tdInverseResult *out)
     }
 }
 
+// The x of nearly the least |delta_e| that is nearest to the one on entry, quickly. False: there is none.
+static bool solve_near(const tdInverse *p, tdInverseWork *w, bool warm, tdInverseResult *out)
+{
+    int n = p->n_a;
+    const tdDualSetProblem near = {n, p->n_e, p->n_c, p->E, p->e0, p->xl, p->xu, p->C, p->cl, p->cu};
+    if (!warm)
+        memset(out->x, 0, (size_t)n * sizeof *out->x);
+    return td_dual_set_solve(&w->near, &near, out->x, out->active, &out->iterations);
+}
+
+static void report_near(const tdInverse *p, bool found, tdInverseResult *out)
+{
+    double square = 0;
+    for (int i = 0; i < p->n_e; i++)
+    {
+        double error = p->e0[i] + td_dot(p->E + i * p->n_a, out->x, p->n_a);
+        square += error * error;
+    }
+    out->status = found ? TD_QP_OPTIMAL : TD_QP_INFEASIBLE;
+    out->residual = sqrt(square);
+    out->out_of_reach = !(out->residual <= p->tolerance);
+    out->violation = out->stationarity = 0;
+}
+
 static void solve_level(const tdInverse *p, tdInverseWork *w, bool warm, tdInverseResult *out)
 {
     double eps = 0;
@@ -615,5 +641,12 @@ void td_inverse_solve(const tdInverse *p, tdInverseWork *w, bool warm, tdInverse
     else if (has_levels(p))
         solve_levels(p, w, out);
     else
-        solve_level(p, w, warm, out);
+    {
+        bool near = p->near && p->solver != TD_INVERSE_GAUSS_SEIDEL && p->energy == TD_ENERGY_NULL_SPACE,
+             found = near && solve_near(p, w, warm, out);
+        if (p->reach_only && (found || (near && p->or_nothing)))
+            report_near(p, found, out);
+        else
+            solve_level(p, w, warm || found, out);
+    }
 }

@@ -24,6 +24,9 @@ typedef struct tdInverse
     const int *level;          ///< n_e: rows of a lower one come first, the others among what is left; NULL: all alike
     tdEnergyMode energy;
     tdInverseSolver solver;
+    bool reach_only;    ///< null_space: an x of nearly the least |delta_e| (dual_set.h), not that of least energy
+    bool or_nothing;    ///< of that: bounds that contradict each other are all there is to know of it
+    bool near;          ///< null_space: begins with that x, whatever the working set on entry
     double epsilon;     ///< s4, relative
     int max_iterations; ///< hard bound, of each QP or of sweeps; 0: default
     double tolerance;   ///< |delta_e| up to this counts as reached

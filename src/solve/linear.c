@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solve/linear.h"
 
-#include "base/log.h"
+#include "solve/refine.h"
 
-#include <cblas.h>
+#include <assert.h>
 #include <cholmod.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// A factorization runs near the peak of the arithmetic, a solve near that of the memory: a flop of the
-// first costs about a tenth of one of the second. Each iteration makes 4 flops an entry of the factor.
-#define FLOP_RATIO      10.0
 #define MOST_ITERATIONS 500
+#define AMG_PATIENCE    150 // iterations with a multigrid hierarchy that is kept
+#define MOST_REFINING   12  // by a factor of A in single precision; more: it is too near singular for that
 
-// Of the OpenMP run time that CHOLMOD is linked with; its header comes with one compiler only.
-extern int omp_get_max_active_levels(void);
-extern void omp_set_max_active_levels(int levels);
+enum
+{
+    DOUBLE = 1, // of counts.has_factor
+    SINGLE = 2,
+};
 
 struct tdLinear
 {
@@ -28,196 +29,11 @@ struct tdLinear
     tdSubstitution substitution;
     tdTriangular triangular; // the factor in single precision, for the time that it is not exact anyway
     bool triangular_set;
+    tdRefine refine;           // where factors are in single precision: in the place of the one before
     double *turned, *solution; // over unknowns
+    tdAmg *amg;                // in the place of all that
     tdLinearCounts counts;
 };
-
-// Debian's CHOLMOD opens OpenMP regions of its own inside a factorization, whatever OMP_NUM_THREADS
-// says; on busy cores they cost a multiple of what they save, and they are not our threads. With no
-// active level allowed, a region runs on the calling thread. The setting belongs to that thread.
-int td_openmp_quiet(void)
-{
-    int levels = omp_get_max_active_levels();
-    omp_set_max_active_levels(0);
-    return levels;
-}
-
-void td_openmp_restore(int levels)
-{
-    omp_set_max_active_levels(levels);
-}
-
-void td_cholmod_start(cholmod_common *common)
-{
-    cholmod_start(common);
-    common->print = 0;
-    common->error_handler = NULL;
-    common->supernodal = CHOLMOD_SUPERNODAL;
-    common->final_ll = 1;
-    common->quick_return_if_not_posdef = 1;
-    // Supernodes of four nodes rather than four unknowns at least: on robots of a thousand nodes calls of BLAS for
-    // smaller ones cost more than the zeros.
-    common->nrelax[0] = 12;
-    common->nrelax[1] = 32;
-    common->nrelax[2] = 64;
-    common->zrelax[1] = 0.2;
-    common->zrelax[2] = 0.1;
-    // OpenBLAS with several threads gives other bits than with one, and the threads are ours to use.
-    openblas_set_num_threads(1);
-}
-
-// Fill-reducing order of the nodes; the three unknowns of a node stay together, which makes the
-// ordering nine times smaller and the supernodes wider.
-static tdStatus order_nodes(cholmod_common *common, const tdBlockPattern *pattern, int32_t *order, tdError *error)
-{
-    cholmod_sparse *graph = cholmod_allocate_sparse((size_t)pattern->n, (size_t)pattern->n, (size_t)pattern->blocks, 1,
-                                                    1, 1, CHOLMOD_PATTERN, common);
-    if (graph == NULL)
-        return td_fail_memory(error, "the ordering of the matrix");
-    // Rows of the lower triangle are columns of the upper one.
-    int32_t *p = graph->p, *i = graph->i;
-    for (int32_t k = 0; k <= pattern->n; k++)
-        p[k] = (int32_t)pattern->row[k];
-    memcpy(i, pattern->column, (size_t)pattern->blocks * sizeof *i);
-    // METIS gives less fill on large meshes of solids, AMD is quicker and as good on small ones.
-    bool done = pattern->n > 300 ? cholmod_metis(graph, NULL, 0, 1, order, common) != 0
-                                 : cholmod_amd(graph, NULL, 0, order, common) != 0;
-    if (!done)
-        done = cholmod_amd(graph, NULL, 0, order, common) != 0;
-    cholmod_free_sparse(&graph, common);
-    return done ? TD_OK
-                : td_fail(error, TD_ERROR_NUMERIC, "CHOLMOD could not order the matrix (status %d)", common->status);
-}
-
-// Column by column: the lower triangle of the free unknowns, with the place of each entry in the blocks.
-static void list_entries(tdLinearModel *out, bool count_only)
-{
-    const tdBlockPattern *pattern = out->pattern;
-    int32_t entries = 0;
-    for (int32_t j = 0; j < pattern->n; j++)
-        for (int c = 0; c < 3; c++)
-        {
-            int32_t column = out->dof[3 * j + c];
-            if (column < 0)
-                continue;
-            out->Ap[column] = entries;
-            for (int64_t k = pattern->below[j] - 1; k < pattern->below[j + 1]; k++)
-            {
-                bool diagonal = k < pattern->below[j];
-                int32_t i = diagonal ? j : pattern->below_row[k];
-                int64_t block = diagonal ? pattern->row[j + 1] - 1 : pattern->below_block[k];
-                for (int r = diagonal ? c : 0; r < 3; r++)
-                {
-                    int32_t row = out->dof[3 * i + r];
-                    if (row < 0)
-                        continue;
-                    if (!count_only)
-                    {
-                        out->Ai[entries] = row;
-                        out->source[entries] = (int32_t)(9 * block + 3 * r + c);
-                    }
-                    entries++;
-                }
-            }
-        }
-    out->Ap[out->n] = entries;
-}
-
-cholmod_sparse td_cholmod_lower(int32_t n, int32_t *start, int32_t *row)
-{
-    return (cholmod_sparse){.nrow = (size_t)n,
-                            .ncol = (size_t)n,
-                            .nzmax = n > 0 ? (size_t)start[n] : 0,
-                            .p = start,
-                            .i = row,
-                            .stype = -1,
-                            .itype = CHOLMOD_INT,
-                            .xtype = CHOLMOD_PATTERN,
-                            .dtype = CHOLMOD_DOUBLE,
-                            .sorted = 1,
-                            .packed = 1};
-}
-
-tdStatus td_linear_model_create(tdArena *arena, const tdBlockPattern *pattern, const bool *held, tdLinearModel *out,
-                                tdError *error)
-{
-    *out = (tdLinearModel){.pattern = pattern};
-    int64_t coords = 3 * (int64_t)pattern->n;
-    out->dof = TD_TAKE(arena, int32_t, coords);
-    out->coord = TD_TAKE(arena, int32_t, coords);
-    out->common = td_take(1, sizeof *out->common);
-    if (out->dof == NULL || out->coord == NULL || out->common == NULL)
-        return td_fail_memory(error, "the matrix");
-    td_cholmod_start(out->common);
-    for (int64_t i = 0; i < coords; i++)
-    {
-        out->dof[i] = held[i] ? -1 : out->n;
-        if (!held[i])
-            out->coord[out->n++] = (int32_t)i;
-    }
-    if (out->n == 0)
-        return TD_OK; // everything is held: nothing to solve
-    out->Ap = TD_TAKE(arena, int32_t, out->n + 1);
-    if (out->Ap == NULL)
-        return td_fail_memory(error, "the matrix");
-    list_entries(out, true);
-    out->Ai = TD_TAKE(arena, int32_t, out->Ap[out->n]);
-    out->source = TD_TAKE(arena, int32_t, out->Ap[out->n]);
-    out->turning = TD_TAKE(arena, bool, pattern->n);
-    int32_t *nodes = td_take((size_t)pattern->n, sizeof *nodes), *order = td_take((size_t)out->n, sizeof *order);
-    tdStatus status = TD_OK;
-    if (out->Ai == NULL || out->source == NULL || out->turning == NULL || nodes == NULL || order == NULL)
-        status = td_fail_memory(error, "the matrix");
-    else
-        status = order_nodes(out->common, pattern, nodes, error);
-    if (status == TD_OK)
-    {
-        list_entries(out, false);
-        int32_t at = 0;
-        for (int32_t k = 0; k < pattern->n; k++)
-            for (int c = 0; c < 3; c++)
-                if (out->dof[3 * nodes[k] + c] >= 0)
-                    order[at++] = out->dof[3 * nodes[k] + c];
-        cholmod_sparse A = td_cholmod_lower(out->n, out->Ap, out->Ai);
-        out->common->nmethods = 1;
-        out->common->method[0].ordering = CHOLMOD_GIVEN;
-        out->common->postorder = 1;
-        out->symbolic = cholmod_analyze_p(&A, order, NULL, 0, out->common);
-        if (out->symbolic == NULL)
-            status = td_fail_memory(error, "the factor of the matrix");
-    }
-    free(nodes);
-    free(order);
-    if (status == TD_OK)
-    {
-        tdFactorMatrix matrix = {out->n, out->Ap, out->Ai, out->source};
-        status = td_factor_plan(out->symbolic, &matrix, &out->plan, error);
-    }
-    if (status == TD_OK)
-        status = td_triangular_shape(arena, out->symbolic, &out->shape, error);
-    if (status == TD_OK)
-    {
-        for (int32_t i = 0; i < pattern->n; i++)
-            out->turning[i] = out->dof[3 * i] >= 0 && out->dof[3 * i + 1] >= 0 && out->dof[3 * i + 2] >= 0;
-        out->factor_flops = out->common->fl;
-        out->factor_entries = out->common->lnz;
-        double cost = out->factor_flops / (4 * FLOP_RATIO * out->factor_entries);
-        out->factor_cost = cost < 2 ? 2 : (int)cost;
-    }
-    return status;
-}
-
-void td_linear_model_free(tdLinearModel *model)
-{
-    if (model->common == NULL)
-        return;
-    td_factor_plan_free(&model->plan);
-    if (model->symbolic != NULL)
-        cholmod_free_factor(&model->symbolic, model->common);
-    cholmod_finish(model->common);
-    free(model->common);
-    model->common = NULL;
-}
 
 tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdIsa isa, tdLinear **out, tdError *error)
 {
@@ -237,6 +53,8 @@ tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdIsa isa,
         return td_fail_memory(error, "the linear solver");
     if (model->n == 0)
         return TD_OK;
+    if (model->amg != NULL)
+        return td_amg_create(model->amg, arena, &linear->amg, error);
     linear->turned = TD_TAKE(arena, double, model->n);
     linear->solution = TD_TAKE(arena, double, model->n);
     if (linear->turned == NULL || linear->solution == NULL)
@@ -244,6 +62,8 @@ tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdIsa isa,
     // By the machine's own kernels, as the factor is made.
     TD_TRY(td_substitution_create(arena, &model->shape, td_isa_pick(false), &linear->substitution, error));
     TD_TRY(td_triangular_create(arena, &model->shape, isa, &linear->triangular, error));
+    if (model->single || model->rough)
+        TD_TRY(td_refine_create(model, arena, &linear->refine, error));
     linear->factor = cholmod_copy_factor(model->symbolic, &linear->common);
     if (linear->factor == NULL)
         return td_fail_memory(error, "the linear solver");
@@ -256,6 +76,7 @@ void td_linear_free(tdLinear *linear)
         return;
     cholmod_free_factor(&linear->factor, &linear->common);
     cholmod_finish(&linear->common);
+    td_refine_free(&linear->refine);
     free(linear->work);
 }
 
@@ -264,18 +85,49 @@ tdLinearCounts *td_linear_counts(tdLinear *linear)
     return &linear->counts;
 }
 
-// Numeric factor of the values. *definite tells whether A is positive definite.
-static tdStatus factorize(tdLinear *linear, tdTasks *tasks, const double *values, bool *definite, tdError *error)
+// Numeric factor of the values, or what stands for it. *definite tells whether A is positive definite.
+static tdStatus factorize(tdLinear *linear, tdTasks *tasks, const double *values, const double *at, bool *definite,
+                          tdError *error)
 {
+    if (linear->amg != NULL)
+    {
+        *definite = td_amg_set(linear->amg, tasks, values, at);
+        linear->counts = (tdLinearCounts){.has_factor = *definite ? DOUBLE : 0};
+        return TD_OK;
+    }
     const tdFactorPlan *plan = &linear->model->plan;
     if (linear->work == NULL && (linear->work = td_take((size_t)plan->room + 1, sizeof *linear->work)) == NULL)
         return td_fail(error, TD_ERROR_MEMORY, "the factor of the matrix needs %.1f GB; use a coarser mesh",
                        8e-9 * (double)(linear->factor->xsize + (size_t)plan->room));
     TD_TRY(td_factor_ready(linear->factor, &linear->common, error));
     *definite = td_factor_numbers(plan, tasks, values, linear->work, linear->factor);
-    linear->counts = (tdLinearCounts){.has_factor = *definite};
+    linear->counts = (tdLinearCounts){.has_factor = *definite ? DOUBLE : 0};
     linear->triangular_set = false;
     return TD_OK;
+}
+
+// In single precision, in which it is the preconditioner of later steps as it stands.
+static tdStatus factorize_single(tdLinear *linear, tdTasks *tasks, const double *values, bool *definite, tdError *error)
+{
+    linear->counts.has_factor = 0;
+    TD_TRY(td_refine_factor(&linear->refine, tasks, values, linear->triangular.values, definite, error));
+    if (!*definite)
+        return TD_OK;
+    linear->counts = (tdLinearCounts){.has_factor = SINGLE};
+    linear->triangular_set = true;
+    return TD_OK;
+}
+
+// In single precision where that pays, in double precision where it seems not to be definite. block: it is made for
+// several right-hand sides.
+static tdStatus factorize_quickly(tdLinear *linear, tdTasks *tasks, const double *values, const double *at, bool block,
+                                  bool *definite, tdError *error)
+{
+    const tdLinearModel *model = linear->model;
+    if (!model->single || (block && !td_refine_pays(model->plan.flops, (double)model->shape.values, true)))
+        return factorize(linear, tasks, values, at, definite, error);
+    TD_TRY(factorize_single(linear, tasks, values, definite, error));
+    return *definite ? TD_OK : factorize(linear, tasks, values, at, definite, error);
 }
 
 // By the kept factor alone; more: NULL, or what goes with it.
@@ -294,8 +146,15 @@ static void substitute(tdLinear *linear, tdTasks *tasks, const double *b, double
 
 void td_linear_apply(tdLinear *linear, tdTasks *tasks, const double *b, double *x)
 {
+    assert(linear->amg == NULL);
     if (linear->model->n > 0)
         substitute(linear, tasks, b, x, NULL);
+}
+
+void td_linear_cycle(tdLinear *linear, tdTasks *tasks, const double *r, double *z)
+{
+    assert(linear->amg != NULL);
+    td_amg_apply(linear->amg, tasks, r, z);
 }
 
 // Iterations that a solve with a factor kept from a step or two ago takes, as measured on bending robots.
@@ -303,11 +162,34 @@ void td_linear_apply(tdLinear *linear, tdTasks *tasks, const double *b, double *
 
 bool td_linear_directly(const tdLinear *linear, tdSolverKind kind, bool same, int n)
 {
-    if (kind == TD_SOLVER_CG)
+    if (kind == TD_SOLVER_CG || linear->amg != NULL)
         return false;
     if (kind == TD_SOLVER_CHOLESKY || (same && linear->counts.has_factor))
         return true;
     return linear->model->factor_cost <= ITERATIONS_KEPT * n;
+}
+
+// Columns from zero by the factor in single precision. False: they want one in double precision.
+static bool refine_many(tdLinear *linear, tdTasks *tasks, const double *values, int n, int64_t stride, const double *b,
+                        double *x, tdLinearResult *result)
+{
+    for (int first = 0; first < n; first += TD_REFINE_LANES)
+    {
+        tdRefineTask task = {
+            .values = values, .L = linear->triangular.values, .tolerance = TD_LINEAR_REFINED, .zero = true};
+        int rounds = 0;
+        double residual = 0;
+        for (int j = first; j < n && task.n < TD_REFINE_LANES; j++, task.n++)
+        {
+            task.b[task.n] = b + j * stride;
+            task.x[task.n] = x + j * stride;
+        }
+        if (!td_refine_solve(&linear->refine, tasks, &task, &rounds, &residual))
+            return false;
+        result->iterations += rounds;
+        result->residual = fmax(result->residual, residual);
+    }
+    return true;
 }
 
 tdStatus td_linear_solve_many(tdLinear *linear, tdTasks *tasks, const double *values, bool same, int n, int64_t stride,
@@ -315,15 +197,19 @@ tdStatus td_linear_solve_many(tdLinear *linear, tdTasks *tasks, const double *va
 {
     const tdLinearModel *model = linear->model;
     int64_t coords = 3 * (int64_t)model->pattern->n;
+    assert(linear->amg == NULL);
     *result = (tdLinearResult){0};
     for (int j = 0; j < n; j++)
         memset(x + j * stride, 0, (size_t)coords * sizeof *x);
     if (model->n == 0 || n == 0)
         return TD_OK;
-    if (!same || !linear->counts.has_factor)
+    for (bool made = same && linear->counts.has_factor; !made || linear->counts.has_factor == SINGLE; made = true)
     {
-        bool definite = true;
-        TD_TRY(factorize(linear, tasks, values, &definite, error));
+        bool definite = true, refined = made && refine_many(linear, tasks, values, n, stride, b, x, result);
+        if (refined)
+            return TD_OK;
+        TD_TRY(made ? factorize(linear, tasks, values, NULL, &definite, error)
+                    : factorize_quickly(linear, tasks, values, NULL, true, &definite, error));
         result->factorizations++;
         result->refreshed = definite;
         result->indefinite = !definite;
@@ -335,13 +221,24 @@ tdStatus td_linear_solve_many(tdLinear *linear, tdTasks *tasks, const double *va
     return TD_OK;
 }
 
-tdStatus td_linear_refresh(tdLinear *linear, tdTasks *tasks, const double *values, tdError *error)
+tdStatus td_linear_refresh(tdLinear *linear, tdTasks *tasks, const double *values, const double *at, tdError *error)
 {
     bool definite = true;
-    TD_TRY(factorize(linear, tasks, values, &definite, error));
+    TD_TRY(factorize(linear, tasks, values, at, &definite, error));
     if (!definite)
         return td_fail(error, TD_ERROR_NUMERIC, "the matrix is not positive definite");
     return TD_OK;
+}
+
+tdStatus td_linear_restore(tdLinear *linear, tdTasks *tasks, const double *values, const double *at, tdError *error)
+{
+    bool definite = true;
+    if (linear->counts.has_factor != SINGLE || !(linear->model->single || linear->model->rough))
+        return td_linear_refresh(linear, tasks, values, at, error);
+    TD_TRY(factorize_single(linear, tasks, values, &definite, error));
+    if (!definite)
+        return td_linear_refresh(linear, tasks, values, at, error);
+    return definite ? TD_OK : td_fail(error, TD_ERROR_NUMERIC, "the matrix is not positive definite");
 }
 
 static bool worth_refreshing(const tdLinear *linear, tdSolverKind kind, bool same)
@@ -409,14 +306,27 @@ static void solve_exactly(tdLinear *linear, tdTasks *tasks, tdLinearMore *more)
     more->done = true;
 }
 
-// z = P^-1 r with the kept factor: exact in double precision while it is the factor of A, else in single
+// z = P^-1 r with the kept factor: in double precision while it is the factor of A and was made so, else in single
 // precision and turned with the body.
 static void precondition(tdLinear *linear, tdTasks *tasks, bool exact, const double *Q, tdLinearMore *more)
 {
     const tdLinearModel *model = linear->model;
-    if (exact)
+    if (exact && linear->counts.has_factor == DOUBLE)
     {
         solve_exactly(linear, tasks, more);
+        return;
+    }
+    if (linear->amg != NULL)
+    {
+        const double *turned = linear->r;
+        if (Q != NULL)
+        {
+            td_linear_turn(model, Q, false, linear->r, linear->Ap); // which is free until the next product
+            turned = linear->Ap;
+        }
+        td_amg_apply(linear->amg, tasks, turned, linear->z);
+        if (Q != NULL)
+            td_linear_turn(model, Q, true, linear->z, linear->z);
         return;
     }
     if (!linear->triangular_set)
@@ -450,7 +360,7 @@ static tdStatus measure(const tdLinear *linear, tdTasks *tasks, double *norm, td
     *norm = sqrt(td_dot(tasks, 3 * (int64_t)linear->model->pattern->n, linear->r, linear->r));
     if (!isfinite(*norm))
         return td_fail(error, TD_ERROR_NUMERIC,
-                       "the linear solve met numbers that are not finite; use a smaller time_step or smaller loads");
+                       "the linear solver met numbers that are not finite; use a smaller time_step or smaller loads");
     return TD_OK;
 }
 
@@ -503,6 +413,88 @@ static tdStatus iterate(tdLinear *linear, tdTasks *tasks, const tdLinearTask *ta
     return TD_OK;
 }
 
+static void count_solve(tdLinear *linear, tdLinearResult *result, int iterations)
+{
+    result->iterations += iterations;
+    linear->counts.solves++;
+    linear->counts.iterations += iterations;
+    linear->counts.last = iterations;
+}
+
+tdStatus td_linear_rough(tdLinear *linear, tdTasks *tasks, const double *values, const double *b, double *x,
+                         tdLinearMore *more, tdLinearResult *result, tdError *error)
+{
+    const tdLinearModel *model = linear->model;
+    int n = 1 + more->n;
+    bool definite = true;
+    *result = (tdLinearResult){0};
+    TD_TRY(factorize_single(linear, tasks, values, &definite, error));
+    result->factorizations = 1;
+    result->refreshed = definite;
+    result->indefinite = !definite;
+    if (!definite)
+        return TD_OK;
+    for (int first = 0; first < n; first += TD_SUBSTITUTE_FLOATS)
+    {
+        const double *from[TD_SUBSTITUTE_FLOATS];
+        double *to[TD_SUBSTITUTE_FLOATS];
+        int count = 0;
+        for (int j = first; j < n && count < TD_SUBSTITUTE_FLOATS; j++, count++)
+        {
+            from[count] = j == 0 ? b : more->b + (j - 1) * more->stride;
+            to[count] = j == 0 ? x : more->x + (j - 1) * more->stride;
+            memset(to[count], 0, 3 * (size_t)model->pattern->n * sizeof(double));
+        }
+        td_substitute_columns(&linear->refine.substitution, tasks, linear->triangular.values, model->coord, count, from,
+                              to);
+    }
+    more->done = true;
+    count_solve(linear, result, 1);
+    return TD_OK;
+}
+
+void td_linear_rough_apply(tdLinear *linear, tdTasks *tasks, const double *b, double *x)
+{
+    const tdLinearModel *model = linear->model;
+    assert(linear->counts.has_factor == SINGLE);
+    for (int32_t k = 0; k < model->n; k++)
+        linear->turned[k] = b[model->coord[k]];
+    td_triangular_solve(&linear->triangular, tasks, linear->turned, linear->solution);
+    memset(x, 0, 3 * (size_t)model->pattern->n * sizeof *x);
+    for (int32_t k = 0; k < model->n; k++)
+        x[model->coord[k]] = linear->solution[k];
+}
+
+// With what goes with it, by the factor of A in single precision. False: it wants one in double precision.
+static bool refine(tdLinear *linear, tdTasks *tasks, const tdLinearTask *task, tdLinearResult *result)
+{
+    size_t bytes = 3 * (size_t)linear->model->pattern->n * sizeof(double);
+    tdRefineTask block = {.values = task->values,
+                          .L = linear->triangular.values,
+                          .tolerance = task->tolerance,
+                          .n = 1,
+                          .b = {task->b},
+                          .x = {task->x},
+                          .zero = true}; // what is known of the last step saves no round
+    tdLinearMore *more = task->more;
+    int rounds = 0, together = more->n < TD_REFINE_LANES ? more->n : TD_REFINE_LANES - 1;
+    for (int j = 0; j < together; j++)
+    {
+        block.b[block.n] = more->b + j * more->stride;
+        block.x[block.n] = memset(more->x + j * more->stride, 0, bytes);
+        block.n++;
+    }
+    if (!td_refine_solve(&linear->refine, tasks, &block, &rounds, &result->residual))
+        return false;
+    count_solve(linear, result, rounds);
+    for (int j = together; j < more->n; j++)
+        memset(more->x + j * more->stride, 0, bytes);
+    int64_t rest = together * more->stride;
+    more->done = refine_many(linear, tasks, task->values, more->n - together, more->stride, more->b + rest,
+                             more->x + rest, result);
+    return true;
+}
+
 tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *task, tdLinearResult *result,
                          tdError *error)
 {
@@ -529,36 +521,57 @@ tdStatus td_linear_solve(tdLinear *linear, tdTasks *tasks, const tdLinearTask *t
         memset(task->x, 0, (size_t)coords * sizeof *task->x);
         return TD_OK;
     }
-    for (int attempt = 0; attempt < 2; attempt++)
+    bool quickly = true;
+    for (int attempt = 0; attempt < 3; attempt++)
     {
         bool other = task->precondition != NULL;
-        bool fresh = !other && (attempt == 1 || worth_refreshing(linear, task->kind, task->same));
+        bool fresh = !other && (attempt > 0 || worth_refreshing(linear, task->kind, task->same));
+        bool newest = fresh || (task->same && !other), exact = newest && linear->amg == NULL, definite = true;
         if (fresh)
         {
-            bool definite = true;
-            TD_TRY(factorize(linear, tasks, task->values, &definite, error));
+            bool many = task->kind == TD_SOLVER_CHOLESKY; // or as good as asked for
+            TD_TRY(quickly ? factorize_quickly(linear, tasks, task->values, task->at, many, &definite, error)
+                           : factorize(linear, tasks, task->values, task->at, &definite, error));
             result->factorizations++;
             result->refreshed = true;
-            if (!definite)
-            {
-                result->indefinite = true;
-                return TD_OK;
-            }
         }
-        bool exact = fresh || (task->same && !other);
-        const double *Q = exact || task->rotations == NULL ? NULL : task->rotations(task->context);
+        bool block = exact && task->more != NULL && task->more->n > 0;
+        if (definite && block && linear->counts.has_factor == SINGLE)
+        {
+            if (refine(linear, tasks, task, result))
+                return TD_OK;
+            TD_TRY(factorize(linear, tasks, task->values, task->at, &definite, error));
+            result->factorizations++;
+            result->refreshed = true;
+        }
+        if (!definite)
+        {
+            result->indefinite = true;
+            return TD_OK;
+        }
+        const double *Q = newest || task->rotations == NULL ? NULL : task->rotations(task->context);
         residual(linear, tasks, task->values, task->b, task->x);
-        int patience = task->kind == TD_SOLVER_AUTO ? 3 * model->factor_cost + 10 : MOST_ITERATIONS;
+        bool single = exact && linear->counts.has_factor == SINGLE;
+        int patience = single                         ? MOST_REFINING
+                       : linear->amg != NULL          ? (newest ? MOST_ITERATIONS : AMG_PATIENCE)
+                       : task->kind == TD_SOLVER_AUTO ? 3 * model->factor_cost + 10
+                                                      : MOST_ITERATIONS;
         iterateResult done;
         TD_TRY(iterate(linear, tasks, task, exact, Q, target, patience, &done, error));
-        result->iterations += done.iterations;
+        count_solve(linear, result, done.iterations);
         result->indefinite = done.indefinite;
         result->residual = done.norm / scale;
-        linear->counts.solves++;
-        linear->counts.iterations += done.iterations;
-        linear->counts.last = done.iterations;
-        if (done.indefinite || done.norm <= target || exact || other)
+        if ((done.indefinite && !single) || done.norm <= target || (exact && !single) || other)
             return TD_OK;
+        if (linear->amg != NULL && newest)
+            return td_fail(
+                error, TD_ERROR_NUMERIC,
+                "conjugate gradients with multigrid reach a relative residual of %.1e in %d iterations, not %.1e; "
+                "elements "
+                "that are flat or nearly incompressible, or very different stiffnesses side by side do that; repair "
+                "the mesh, or use 'solver: {type: cholesky}' where memory allows",
+                result->residual, done.iterations, task->tolerance);
+        quickly = !single;
     }
     return TD_OK;
 }

@@ -176,6 +176,7 @@ tdStatus td_problem_by_velocities(tdProblem *problem, double tolerance, tdTasks 
     out->iterations += result.iterations;
     out->residual = all ? fmin(result.residual, settings.tolerance) : result.residual;
     out->limit = result.bound > 0;
+    out->shifted = out->shifted || result.shifted > 0;
     return TD_OK;
 }
 

@@ -46,6 +46,7 @@ typedef struct tdSolveResult
     int iterations;
     double residual; ///< of the method
     bool limit;      ///< a hard bound was reached before the tolerance
+    bool shifted;    ///< some matrix was not positive definite as it was
 } tdSolveResult;
 
 struct tdProblem

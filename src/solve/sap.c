@@ -2,6 +2,7 @@
 // Newton's method with exact line search on the convex problem of contact; see sap.h.
 #include "solve/sap.h"
 
+#include "solve/envelope.h"
 #include "solve/sap_plan.h"
 
 #include <assert.h>
@@ -17,6 +18,8 @@
 #define SHORT_STEP       0.05  // of Newton's method, that calls for another way
 #define STOPPABLE        1e3   // times what stiction bears: 1 / sigma
 #define LAST_SHIFT       1e-3
+#define FORCING          1e-3 // of the gradient that a step may leave where it is iterated; less near the end, where
+#define LEAST_FORCING    1e-6 // steps of Newton square it
 
 tdSapSettings td_default_sap(void)
 {
@@ -70,11 +73,16 @@ void td_sap_multiply_A(const tdSapProblem *problem, const tdSapIsland *island, c
     {
         const tdSapMember *member = &island->members[k];
         const tdSapBlock *block = &problem->blocks[member->block];
+        if (island->envelope != NULL)
+        {
+            td_envelope_multiply(block->n, block->stride, block->A, x + member->first, y + member->first);
+            continue;
+        }
         double *in = member->in, *out = member->out;
         for (int32_t i = 0; i < block->n; i++)
             in[member->column[i]] = x[member->patch.at[i]];
         if (block->sparse != NULL)
-            td_sap_sparse_multiply(block->sparse, block->n, in, out);
+            td_sap_sparse_multiply(&member->plain, block->n, in, out);
         else if (block->n <= SMALL)
             multiply_small(block, in, out);
         else
@@ -92,6 +100,11 @@ void td_sap_multiply_J(const tdSapIsland *island, const double *x, double *v_c)
     {
         const tdSapLink *link = &island->links[l];
         int32_t n = link->patch.n;
+        if (link->lumped)
+        {
+            td_envelope_rates(n, link->split, link->patch.at, link->J, x, v_c + TD_SAP_ROWS * (int64_t)l);
+            continue;
+        }
         if (link->law->rows == 3) // a contact: one gather for its rows
         {
             double sum[3] = {0};
@@ -125,6 +138,12 @@ static void multiply_transposed(const tdSapIsland *island, const double *gamma, 
         const tdSapLink *link = &island->links[l];
         int32_t n = link->patch.n;
         const double *g3 = gamma + TD_SAP_ROWS * (int64_t)l;
+        if (link->lumped)
+        {
+            if (g3[0] != 0 || g3[1] != 0 || g3[2] != 0)
+                td_envelope_forces(n, link->split, link->patch.at, link->J, g3, f);
+            continue;
+        }
         if (link->law->rows == 3)
         {
             for (int32_t i = 0; i < n && (g3[0] != 0 || g3[1] != 0 || g3[2] != 0); i++)
@@ -145,7 +164,7 @@ static void multiply_transposed(const tdSapIsland *island, const double *gamma, 
     }
 }
 
-static double scaled_norm(const tdSapIsland *island, const double *a, const double *b)
+double td_sap_norm(const tdSapIsland *island, const double *a, const double *b)
 {
     double square = 0;
     for (int32_t i = 0; i < island->n; i++)
@@ -156,7 +175,7 @@ static double scaled_norm(const tdSapIsland *island, const double *a, const doub
     return sqrt(square);
 }
 
-static double product(int32_t n, const double *a, const double *b)
+double td_sap_product(int32_t n, const double *a, const double *b)
 {
     double sum = 0;
     for (int32_t i = 0; i < n; i++)
@@ -181,7 +200,11 @@ static evaluation evaluate(const tdSapProblem *problem, tdSapIsland *island)
         island->x[i] = island->v[i] - island->v_star[i];
     td_sap_multiply_A(problem, island, island->x, island->p);
     td_sap_multiply_J(island, island->v, island->v_c);
-    e.cost = 0.5 * product(island->n, island->x, island->p);
+    e.cost = 0.5 * td_sap_product(island->n, island->x, island->p);
+    if (island->b != NULL)
+        e.cost -= td_sap_product(island->n, island->x, island->b); // but for a constant
+    for (int32_t i = 0; i < island->n && island->b != NULL; i++)
+        island->p[i] -= island->b[i];
     for (int32_t l = 0; l < island->n_links; l++)
     {
         int64_t at = TD_SAP_ROWS * (int64_t)l;
@@ -191,8 +214,8 @@ static evaluation evaluate(const tdSapProblem *problem, tdSapIsland *island)
     multiply_transposed(island, island->gamma, island->force);
     for (int32_t i = 0; i < island->n; i++)
         island->gradient[i] = island->p[i] - island->force[i];
-    e.gradient = scaled_norm(island, island->gradient, NULL);
-    e.size = fmax(scaled_norm(island, island->p, island->q), scaled_norm(island, island->force, NULL));
+    e.gradient = td_sap_norm(island, island->gradient, NULL);
+    e.size = fmax(td_sap_norm(island, island->p, island->q), td_sap_norm(island, island->force, NULL));
     return e;
 }
 
@@ -240,7 +263,7 @@ typedef struct costLine
 
 static costLine line_along(const tdSapIsland *island, double start)
 {
-    costLine line = {island, start, product(island->n, island->dv, island->Adv)};
+    costLine line = {island, start, td_sap_product(island->n, island->dv, island->Adv)};
     for (int32_t l = 0; l < island->n_links; l++)
     {
         const tdSapLaw *law = island->links[l].law;
@@ -332,12 +355,14 @@ bool td_sap_factor_shifted(const tdSapProblem *problem, tdSapIsland *island, tdT
 }
 
 // v += a dv with dv = -H^-1 gradient. Returns the slope at the start, which is negative while rounding allows.
-static double advance(const tdSapProblem *problem, tdSapIsland *island, int most, double *step)
+static double advance(const tdSapProblem *problem, tdSapIsland *island, int most, double accuracy, double *step)
 {
     for (int32_t i = 0; i < island->n; i++)
         island->x[i] = -island->gradient[i];
+    island->accuracy = accuracy;
     td_sap_substitute(island, island->x, island->dv);
-    double start = product(island->n, island->dv, island->gradient);
+    island->accuracy = 0;
+    double start = td_sap_product(island->n, island->dv, island->gradient);
     if (!(start < 0))
         return start;
     td_sap_multiply_A(problem, island, island->dv, island->Adv);
@@ -452,7 +477,8 @@ static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *ta
                 island->failed = true;
                 return;
             }
-            if (advance(problem, island, settings->max_search, &step) < 0)
+            double accuracy = fmax(fmin(FORCING, e.gradient / e.size), LEAST_FORCING);
+            if (advance(problem, island, settings->max_search, accuracy, &step) < 0)
             {
                 if (step < SHORT_STEP && !tried)
                     stick(problem, island, tasks);
@@ -478,6 +504,12 @@ typedef struct islandWork
 
 void td_sap_load(const tdSapProblem *problem, tdSapIsland *island)
 {
+    if (island->envelope != NULL)
+    {
+        td_sap_small_load(problem, island);
+        td_sap_multiply_A(problem, island, island->v_star, island->q);
+        return;
+    }
     for (int32_t s = 0; s < island->n_supers; s++)
     {
         const tdSapSuper *super = &island->supers[s];
@@ -493,6 +525,8 @@ void td_sap_load(const tdSapProblem *problem, tdSapIsland *island)
             int32_t at = patch->at[i], c = member->column[i];
             island->v[at] = block->v[c];
             island->v_star[at] = block->v_star[c];
+            if (island->b != NULL)
+                island->b[at] = block->b != NULL ? block->b[c] : 0;
             island->scale[at] = 1 / sqrt(td_sap_diagonal(block, c));
         }
         for (int32_t r = 0; r < patch->n_runs; r++)
@@ -512,6 +546,8 @@ void td_sap_load(const tdSapProblem *problem, tdSapIsland *island)
         }
     }
     td_sap_multiply_A(problem, island, island->v_star, island->q);
+    for (int32_t i = 0; i < island->n && island->b != NULL; i++)
+        island->q[i] += island->b[i];
 }
 
 static void solve_island(const islandWork *work, int i, tdTasks *tasks)
@@ -580,6 +616,10 @@ tdStatus td_sap_solve(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, c
     sap->plan = (tdSapPlan){0};
     td_stack_reset(&sap->stack);
     TD_TRY(td_sap_plan(sap, problem, settings->structure, &work.plan, error));
+    for (int32_t k = 0; k < work.plan.n_alone; k++)
+        if (problem->blocks[work.plan.alone[k]].b != NULL)
+            return td_fail(error, TD_ERROR_NUMERIC,
+                           "a body that nothing touches was left to the contact problem; use another time_step");
     td_parallel(tasks, work.plan.n_islands, solve_small, &work);
     for (int32_t i = 0; i < work.plan.n_islands; i++)
         if (work.plan.islands[i].n_trees > 1)

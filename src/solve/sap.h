@@ -29,8 +29,12 @@ typedef struct tdSapBlock
     int32_t n;
     int32_t stride;       ///< of A, >= n
     const double *A;      ///< symmetric positive definite; only i >= j of A[i + j stride] is read
-    const double *v_star; ///< n: the motion without constraints
-    double *v;            ///< n: on entry where to start (the last step's, or v_star), then the solution
+    const double *v_star; ///< n: the motion without constraints, or
+    const double *b; ///< n: of a sparse block, that motion is v_star + A^-1 b, which nobody has to know; NULL: none
+    double *v;       ///< n: on entry where to start (the last step's, or v_star), then the solution
+    /// A factor of A that keeps the zeros of a tree: L'L = A, lower triangle by rows, stride n, its diagonal as
+    /// reciprocals. NULL: none.
+    const double *reverse;
     /// A of a body of which so many velocities take part that all do; NULL: it is dense.
     const tdSapSparse *sparse;
     double softness; ///< of a sparse block: w of contacts is so many times what its diagonal says; 0: as that

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Hessian A + J' G J of an island in supernodes: assembled, factored, solved with; see sap_plan.h.
+#include "solve/envelope.h"
 #include "solve/factor.h"
 #include "solve/sap_plan.h"
 
@@ -330,6 +331,8 @@ bool td_sap_factor(const tdSapProblem *problem, tdSapIsland *island, tdTasks *ta
 {
     if (island->factor != NULL)
         return td_sap_sparse_factor(problem, island, tasks, shift);
+    if (island->envelope != NULL)
+        return td_sap_small_factor(island, shift);
     factorWork work = {island, shift};
     int32_t trees = island->n_trees - 1;
     const tdSapTree *all = &island->trees[trees];
@@ -358,6 +361,11 @@ void td_sap_substitute(const tdSapIsland *island, const double *b, double *x)
     }
     if (x != b)
         memcpy(x, b, (size_t)island->n * sizeof *x);
+    if (island->envelope != NULL)
+    {
+        td_envelope_solve(island->envelope, x);
+        return;
+    }
     double *below = island->y; // as long as the rows of any supernode
     for (int32_t s = 0; s < island->n_supers; s++)
     {

@@ -54,6 +54,16 @@ tdSapLaw td_sap_friction(const tdSapTuning *t, double limit, double w)
     return (tdSapLaw){.kind = TD_SAP_BOX, .rows = 1, .R = {t->sigma * w}, .lo = {-limit}, .hi = {limit}};
 }
 
+tdSapLaw td_sap_turning(const tdSapTuning *t, double rolling, double torsion, double w)
+{
+    double R = t->sigma * w;
+    return (tdSapLaw){.kind = TD_SAP_TURNING,
+                      .rows = 3,
+                      .R = {R, R, R},
+                      .lo = {-rolling, -rolling, -torsion},
+                      .hi = {rolling, rolling, torsion}};
+}
+
 double td_sap_weight(int rows, const double *W)
 {
     double square = 0;
@@ -130,6 +140,22 @@ void td_sap_contact_slope(const tdSapLaw *law, const double v_c[3], const double
                share * k_n * dv_c[2] * (2 * mu * along + dv_c[2]);
 }
 
+// What resists rolling is limited as a vector, whatever the tangents are; about the normal it is a box.
+static void project_turning(const tdSapLaw *law, const double y[3], double gamma[3], double *G)
+{
+    double length = hypot(y[0], y[1]), share = length > law->hi[0] ? law->hi[0] / length : 1;
+    gamma[0] = share * y[0];
+    gamma[1] = share * y[1];
+    gamma[2] = fmin(fmax(y[2], law->lo[2]), law->hi[2]);
+    if (G == NULL)
+        return;
+    memset(G, 0, 9 * sizeof *G);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++)
+            G[3 * i + j] = share * ((i == j) - (share < 1 ? y[i] * y[j] / (length * length) : 0)) / law->R[0];
+    G[8] = gamma[2] == y[2] ? 1 / law->R[2] : 0;
+}
+
 double td_sap_project(const tdSapLaw *law, const double *v_c, double *gamma, double *G)
 {
     double y[TD_SAP_ROWS], cost = 0;
@@ -138,6 +164,8 @@ double td_sap_project(const tdSapLaw *law, const double *v_c, double *gamma, dou
         y[r] = (law->v_hat[r] - v_c[r]) / law->R[r];
     if (law->kind == TD_SAP_CONTACT)
         project_contact(law, y, gamma, G);
+    else if (law->kind == TD_SAP_TURNING)
+        project_turning(law, y, gamma, G);
     else
     {
         bool box = law->kind == TD_SAP_BOX;
@@ -157,22 +185,23 @@ double td_sap_project(const tdSapLaw *law, const double *v_c, double *gamma, dou
 
 bool td_sap_law_valid(const tdSapLaw *law, const char **reason)
 {
-    bool contact = law->kind == TD_SAP_CONTACT, box = law->kind == TD_SAP_BOX;
+    bool contact = law->kind == TD_SAP_CONTACT, turning = law->kind == TD_SAP_TURNING;
+    bool box = law->kind == TD_SAP_BOX || turning;
     *reason = NULL;
     if (!contact && !box && law->kind != TD_SAP_BILATERAL)
         *reason = "its kind is unknown";
-    else if (law->rows < 1 || law->rows > TD_SAP_ROWS || (contact && law->rows != 3))
-        *reason = "it has the wrong number of rows: a contact has 3, others 1 to 3";
+    else if (law->rows < 1 || law->rows > TD_SAP_ROWS || ((contact || turning) && law->rows != 3))
+        *reason = "it has the wrong number of rows: a contact and its turning have 3, others 1 to 3";
     else if (contact && !(law->mu >= 0 && law->mu < INFINITY))
         *reason = "its friction is not a number >= 0";
-    else if (contact && law->R[0] != law->R[1])
+    else if ((contact || turning) && law->R[0] != law->R[1])
         *reason = "its two tangents have different regularizations";
     for (int r = 0; r < law->rows && *reason == NULL; r++)
         if (!(law->R[r] > 0 && law->R[r] < INFINITY))
             *reason =
                 "its regularization R is not a number > 0; give it a stiffness > 0 and a row that moves something";
         else if (!isfinite(law->v_hat[r]))
-            *reason = "what it is drawn to (v_hat) is not finite";
+            *reason = "its target velocity (v_hat) is not finite";
         else if (box && !(law->lo[r] <= law->hi[r] && law->lo[r] < INFINITY && law->hi[r] > -INFINITY))
             *reason = "its bounds do not satisfy lo <= hi";
     return *reason == NULL;

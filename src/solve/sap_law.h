@@ -8,7 +8,8 @@
 //
 // Contact: v_c = (two tangents, normal), the normal pointing from the other body to this one, so that v_n > 0
 // separates; the set is the cone |gamma_t| <= mu gamma_n. Bilateral rows: everything. Box rows: lo <= gamma <= hi, each
-// for itself.
+// for itself. Turning: v_c is an angular velocity in the axes of a contact, the set the disc |gamma_t| <= hi_0 and, of
+// the normal, lo_2 <= gamma <= hi_2.
 #pragma once
 #include <math.h>
 #include <stdbool.h>
@@ -19,7 +20,8 @@ typedef enum tdSapKind
 {
     TD_SAP_CONTACT,   ///< 3 rows
     TD_SAP_BILATERAL, ///< 1 to 3 rows: attachment, coupling, driven way
-    TD_SAP_BOX        ///< 1 to 3 rows: pull-only cable, joint limit, drive with a limited effort, joint friction
+    TD_SAP_BOX,       ///< 1 to 3 rows: pull-only cable, joint limit, drive with a limited effort, joint friction
+    TD_SAP_TURNING    ///< 3 rows: rolling and torsional friction of a contact
 } tdSapKind;
 
 /// Numbers of one constraint. v_hat is what v_c is drawn to; what the row moves by itself (J v + b) belongs to it:
@@ -29,9 +31,9 @@ typedef struct tdSapLaw
     tdSapKind kind;
     int rows;
     double mu;                               ///< contact: >= 0
-    double R[TD_SAP_ROWS];                   ///< > 0; contact: R[0] = R[1]
+    double R[TD_SAP_ROWS];                   ///< > 0; contact and turning: R[0] = R[1]
     double v_hat[TD_SAP_ROWS];               ///<
-    double lo[TD_SAP_ROWS], hi[TD_SAP_ROWS]; ///< box: bounds of the impulse, may be infinite; lo <= hi
+    double lo[TD_SAP_ROWS], hi[TD_SAP_ROWS]; ///< box, turning: bounds of the impulse, may be infinite; lo <= hi
 } tdSapLaw;
 
 #define TD_SAP_BETA_BOX         1e-3                                  // of bilateral and box rows
@@ -59,6 +61,8 @@ tdSapLaw td_sap_bilateral(const tdSapTuning *t, int rows, const double *g, doubl
 tdSapLaw td_sap_box(const tdSapTuning *t, double g, double k, double tau, double w, double lo, double hi);
 /// Dry friction in one row: |gamma| <= limit, drawn to rest.
 tdSapLaw td_sap_friction(const tdSapTuning *t, double limit, double w);
+/// The same of a contact's turning: rolling and torsion [N m s] are the largest angular impulses.
+tdSapLaw td_sap_turning(const tdSapTuning *t, double rolling, double torsion, double w);
 /// w of a constraint from its block W = J A^-1 J' (rows x rows): Frobenius norm over the number of rows.
 double td_sap_weight(int rows, const double *W);
 

@@ -9,13 +9,17 @@
 
 static bool all_finite(const double *a, int64_t n)
 {
-    double sum = 0; // of zeros, unless there is an infinity or a NaN
-    for (int64_t i = 0; i < n; i++)
-        sum += 0 * a[i];
-    return sum == 0;
+    double sum[4] = {0}; // of zeros, unless there is an infinity or a NaN
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++)
+            sum[k] += 0 * a[i + k];
+    for (; i < n; i++)
+        sum[0] += 0 * a[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0;
 }
 
-static tdStatus check_block(const tdSapBlock *block, int32_t number, tdError *error)
+static tdStatus check_block(const tdSapBlock *block, bool numbers, int32_t number, tdError *error)
 {
     if (block->n < 0 || (block->sparse == NULL && block->stride < block->n) || block->n > INT32_MAX / TD_SAP_ROWS)
         return td_fail(error, TD_ERROR_USAGE, "block %d of the contact problem has %d velocities with stride %d",
@@ -28,13 +32,14 @@ static tdStatus check_block(const tdSapBlock *block, int32_t number, tdError *er
                            "block %d of the contact problem is not positive definite: its diagonal entry %d is %g",
                            number, i, d);
     }
-    if (!all_finite(block->v_star, block->n) || !all_finite(block->v, block->n))
+    if (numbers && (!all_finite(block->v_star, block->n) || !all_finite(block->v, block->n)))
         return td_fail(error, TD_ERROR_NUMERIC, "block %d of the contact problem has velocities that are not finite",
                        number);
     return TD_OK;
 }
 
-static tdStatus check_side(const tdSapProblem *problem, const tdSapSide *side, int rows, int32_t number, tdError *error)
+static tdStatus check_side(const tdSapProblem *problem, const tdSapSide *side, bool numbers, int rows, int32_t number,
+                           tdError *error)
 {
     if (side->block < 0 || side->block >= problem->n_blocks)
         return td_fail(error, TD_ERROR_USAGE, "constraint %d acts on block %d of %d", number, side->block,
@@ -47,19 +52,19 @@ static tdStatus check_side(const tdSapProblem *problem, const tdSapSide *side, i
         if (side->columns[k] < 0 || side->columns[k] >= n)
             return td_fail(error, TD_ERROR_USAGE, "constraint %d lists column %d of a block of %d", number,
                            side->columns[k], n);
-    if (!all_finite(side->J, (int64_t)rows * side->count))
+    if (numbers && !all_finite(side->J, (int64_t)rows * side->count))
         return td_fail(error, TD_ERROR_NUMERIC, "constraint %d has rows that are not finite", number);
     return TD_OK;
 }
 
-tdStatus td_sap_check(const tdSapProblem *problem, bool laws, tdError *error)
+tdStatus td_sap_check(const tdSapProblem *problem, bool numbers, tdError *error)
 {
     int64_t unknowns = 0;
     if (problem->n_blocks < 0 || problem->n_constraints < 0)
         return td_fail(error, TD_ERROR_USAGE, "the contact problem has a negative number of blocks or constraints");
     for (int32_t b = 0; b < problem->n_blocks; b++)
     {
-        TD_TRY(check_block(&problem->blocks[b], b, error));
+        TD_TRY(check_block(&problem->blocks[b], numbers, b, error));
         unknowns += problem->blocks[b].n;
     }
     if (unknowns > INT32_MAX / TD_SAP_ROWS)
@@ -69,7 +74,7 @@ tdStatus td_sap_check(const tdSapProblem *problem, bool laws, tdError *error)
     {
         const tdSapConstraint *constraint = &problem->constraints[c];
         const char *reason = NULL;
-        if (laws && !td_sap_law_valid(&constraint->law, &reason))
+        if (numbers && !td_sap_law_valid(&constraint->law, &reason))
             return td_fail(error, TD_ERROR_NUMERIC, "constraint %d: %s", c, reason);
         if (constraint->law.rows < 1 || constraint->law.rows > TD_SAP_ROWS)
             return td_fail(error, TD_ERROR_USAGE, "constraint %d has %d rows; 1 to 3 are possible", c,
@@ -78,7 +83,7 @@ tdStatus td_sap_check(const tdSapProblem *problem, bool laws, tdError *error)
             return td_fail(error, TD_ERROR_USAGE, "constraint %d has %d sides; 1 or 2 are possible", c,
                            constraint->sides);
         for (int s = 0; s < constraint->sides; s++)
-            TD_TRY(check_side(problem, &constraint->side[s], constraint->law.rows, c, error));
+            TD_TRY(check_side(problem, &constraint->side[s], numbers, constraint->law.rows, c, error));
     }
     return TD_OK;
 }
@@ -170,13 +175,17 @@ static bool fill_islands(tdStack *stack, const tdSapProblem *problem, const isla
     return true;
 }
 
-static bool take_vectors(tdStack *stack, tdSapIsland *island)
+static bool take_vectors(tdStack *stack, const tdSapProblem *problem, tdSapIsland *island)
 {
     double **vectors[] = {&island->v,     &island->v_star,   &island->q,  &island->p,
                           &island->force, &island->gradient, &island->dv, &island->Adv,
                           &island->scale, &island->best,     &island->x,  &island->y};
     for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)
         *vectors[k] = TD_STACK_TAKE(stack, double, island->n);
+    island->b = NULL;
+    for (int32_t k = 0; k < island->n_members && island->b == NULL && !stack->failed; k++)
+        if (problem->blocks[island->members[k].block].b != NULL)
+            island->b = TD_STACK_TAKE(stack, double, island->n);
     int64_t rows = (int64_t)TD_SAP_ROWS * island->n_links;
     island->v_c = TD_STACK_TAKE(stack, double, rows);
     island->dv_c = TD_STACK_TAKE(stack, double, rows);
@@ -210,9 +219,11 @@ tdStatus td_sap_plan(tdSap *sap, const tdSapProblem *problem, tdSapStructure str
     for (int32_t i = 0; i < out->n_islands && good; i++)
     {
         tdSapIsland *island = &out->islands[i];
-        good = take_vectors(stack, island);
+        good = take_vectors(stack, problem, island);
         if (good && has_sparse(problem, island))
             TD_TRY(td_sap_sparse_order(sap, problem, map.first, island, error));
+        else if (good && structure == TD_SAP_AUTO && td_sap_is_small(stack, problem, map.first, island))
+            good = td_sap_small_order(stack, problem, map.first, island);
         else
             good = good && td_sap_order(stack, problem, structure, map.first, island);
     }

@@ -48,6 +48,8 @@ typedef struct tdSapLink
     double *T;                           ///< the same: scratch for G J
     double S[TD_SAP_ROWS * TD_SAP_ROWS]; ///< S'S = G
     bool idle;                           ///< G = 0
+    int32_t split;                       ///< in small islands: columns of its first side,
+    bool lumped;                         ///< and whether they stand next to each other, and those of the other
     int32_t *entry; ///< in islands with sparse blocks: of each pair of places; NULL: too many, a border
     double *border; ///< H^-1 J' of its row
 } tdSapLink;
@@ -66,10 +68,11 @@ typedef struct tdSapTree
 typedef struct tdSapMember
 {
     int32_t block;
-    int32_t first;    ///< of its coordinates in the island, before ordering
-    tdSapPatch patch; ///< its unknowns by place
-    int32_t *column;  ///< their columns in the block
-    double *in, *out; ///< scratch in the order of the block
+    int32_t first;     ///< of its coordinates in the island, before ordering
+    tdSapPatch patch;  ///< its unknowns by place
+    int32_t *column;   ///< their columns in the block
+    double *in, *out;  ///< scratch in the order of the block
+    tdSapSparse plain; ///< of a sparse block: with its values in order
 } tdSapMember;
 
 typedef struct tdSapIsland
@@ -78,12 +81,14 @@ typedef struct tdSapIsland
     tdSapMember *members;
     tdSapLink *links;
     tdSapSuper *supers;
-    struct tdSapFactor *factor; ///< with sparse blocks, instead of supernodes
+    struct tdSapFactor *factor;  ///< with sparse blocks, instead of supernodes
+    struct tdEnvelope *envelope; ///< of few unknowns, the same; places are in the order of the blocks
     bool sparse;
     // vectors over the unknowns
     double *v, *v_star;
-    double *q;        ///< A v_star
-    double *p;        ///< A (v - v_star)
+    double *b;        ///< of the blocks; NULL: none has one
+    double *q;        ///< A v_star + b
+    double *p;        ///< A (v - v_star) - b
     double *force;    ///< J' gamma
     double *gradient; ///< p - force
     double *dv, *Adv; ///< step of Newton, and A times it
@@ -95,6 +100,8 @@ typedef struct tdSapIsland
     int32_t n_trees;
     tdSapTree *trees; ///< independent of each other; the last one is for all other supernodes and comes after them
     double flops;     ///< of a factorization
+    double accuracy;  ///< with sparse blocks: what a solve may leave of its right-hand side, in the norm that `scale`
+                      ///< gives; 0: as little as it can
     // results
     int iterations, evaluations, shifted;
     double residual, cost;
@@ -117,8 +124,9 @@ struct tdSap
     tdSapPlan plan;              ///< of the last solution, for td_sap_slope
 };
 
-/// Sizes, numbers and sides; the laws too where asked for.
-tdStatus td_sap_check(const tdSapProblem *problem, bool laws, tdError *error);
+/// Sizes and sides; numbers and laws too where asked for: before weighing, laws are not there yet, and what is not
+/// finite is found when the problem is solved.
+tdStatus td_sap_check(const tdSapProblem *problem, bool numbers, tdError *error);
 /// Islands of the problem, ordered, with memory for their solution.
 tdStatus td_sap_plan(tdSap *sap, const tdSapProblem *problem, tdSapStructure structure, tdSapPlan *out, tdError *error);
 /// Order of elimination, supernodes and patches of an island whose members (block, first) and links (constraint, law)
@@ -153,6 +161,16 @@ bool td_sap_units(tdStack *stack, const tdSapProblem *problem, tdSapStructure st
                   tdSapIsland *island, tdSapUnits *u);
 /// One dense supernode for all.
 void td_sap_one_super(tdSapIsland *island, tdSapUnits *u);
+
+// ---------------------------------------------------------------- islands of few unknowns, sap_small.c
+
+/// Whether it is one: few unknowns, or blocks that follow each other so that the envelope stays narrow.
+bool td_sap_is_small(tdStack *stack, const tdSapProblem *problem, const int32_t *first_of_block,
+                     const tdSapIsland *island);
+bool td_sap_small_order(tdStack *stack, const tdSapProblem *problem, const int32_t *first_of_block,
+                        tdSapIsland *island);
+void td_sap_small_load(const tdSapProblem *problem, tdSapIsland *island);
+bool td_sap_small_factor(tdSapIsland *island, double shift);
 
 /// Diagonal entry of a block.
 static inline double td_sap_diagonal(const tdSapBlock *block, int64_t i)
@@ -193,5 +211,8 @@ bool td_sap_factor_shifted(const tdSapProblem *problem, tdSapIsland *island, tdT
 /// y = A x and v_c = J x over the unknowns of an island.
 void td_sap_multiply_A(const tdSapProblem *problem, const tdSapIsland *island, const double *x, double *y);
 void td_sap_multiply_J(const tdSapIsland *island, const double *x, double *v_c);
+/// Norm of a, or of a + b where b is not NULL, in the scale by which convergence is judged; a'b.
+double td_sap_norm(const tdSapIsland *island, const double *a, const double *b);
+double td_sap_product(int32_t n, const double *a, const double *b);
 /// x = H^-1 b; b and x may be the same.
 void td_sap_substitute(const tdSapIsland *island, const double *b, double *x);

@@ -70,6 +70,13 @@ static bool gather(tdStack *stack, const tdSapProblem *problem, const int32_t *f
             member->patch.at[i] = member->first + i;
             member->column[i] = i;
         }
+        const tdSapSparse *sparse = problem->blocks[member->block].sparse;
+        if (sparse == NULL)
+            continue;
+        double *values = TD_STACK_TAKE(stack, double, sparse->start[n]);
+        for (int32_t e = 0; e < sparse->start[n] && !stack->failed; e++)
+            values[e] = sparse->values[sparse->source != NULL ? sparse->source[e] : e];
+        member->plain = (tdSapSparse){.start = sparse->start, .row = sparse->row, .values = values};
     }
     for (int32_t l = 0; l < island->n_links && !stack->failed; l++)
         td_sap_gather_link(stack, problem, first, place, mark, &island->links[l]);
@@ -278,6 +285,10 @@ static tdStatus analyse(tdSapFactor *f, const tdSapProblem *problem, const tdSap
     TD_TRY(td_schur_tree_create(&f->arena, f->n, &f->tree, error));
     td_schur_tree_set(&f->tree, f->factor);
     // By the machine's own kernels, as the factor is made.
+    TD_TRY(td_triangular_create(&f->arena, &f->shape, td_isa_pick(false), &f->triangular, error));
+    f->between = TD_TAKE(&f->arena, double, f->n);
+    if (f->between == NULL)
+        return td_fail_memory(error, "the contact problem");
     return td_substitution_create(&f->arena, &f->shape, td_isa_pick(false), &f->substitution, error);
 }
 
@@ -346,7 +357,10 @@ tdStatus td_sap_sparse_order(tdSap *sap, const tdSapProblem *problem, const int3
     int32_t wide = 0;
     for (int32_t l = 0; l < island->n_links; l++)
         wide += td_sap_is_wide(&island->links[l]);
-    f->Z = TD_STACK_TAKE(stack, double, (int64_t)(wide < TD_SAP_BORDERS ? wide : TD_SAP_BORDERS) * island->n);
+    wide = wide < TD_SAP_BORDERS ? wide : TD_SAP_BORDERS;
+    f->Z = TD_STACK_TAKE(stack, double, (int64_t)wide * island->n);
+    f->HZ = TD_STACK_TAKE(stack, double, (int64_t)wide * island->n);
+    f->E = TD_STACK_TAKE(stack, double, (int64_t)wide *wide);
     f->C = TD_STACK_TAKE(stack, double, (int64_t)TD_SAP_BORDERS *TD_SAP_BORDERS);
     f->small = TD_STACK_TAKE(stack, double, 2 * TD_SAP_BORDERS);
     f->r = TD_STACK_TAKE(stack, double, island->n);

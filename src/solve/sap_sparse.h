@@ -24,6 +24,8 @@ typedef struct tdSapFactor
     tdTriangularShape shape;
     tdSubstitution substitution;
     tdSchurTree tree;
+    tdTriangular triangular; ///< the factor in single precision
+    double *between;         ///< n: scratch
     bool in_use;
     // of this solution
     const tdSapProblem *problem;
@@ -32,13 +34,17 @@ typedef struct tdSapFactor
     int n_borders;
     int32_t *borders;   ///< links
     double *Z;          ///< n a wide link
+    double *HZ;         ///< the same: H Z
+    double *E;          ///< Z' H Z, factored
     double *C;          ///< G^-1 + J Z, factored
     double *small;      ///< 2 n_borders
     double *r, *p, *Hp; ///< n each
+    bool rounded;       ///< the factor in single precision is that of the factor
     // The narrow rows that the numbers of the factor have, and what has changed since. Of this solution too.
     bool based;       ///< the factor is of this A
     bool changed;     ///< H is that of the factor and of what has changed
     int64_t changes;  ///< how often it was so, ever
+    int64_t steps;    ///< of conjugate gradients, ever
     bool anew;        ///< changes were too much for it: the next one is to be made anew
     double *G;        ///< of each link, in the factor
     int32_t *mark;    ///< by place of the island: its number among those that have changed, or -1
@@ -46,7 +52,7 @@ typedef struct tdSapFactor
     int32_t *places;  ///< where they stand in the order of the factor, ascending
     int32_t *at;      ///< in the island
     int64_t small_room, pivot_room;
-    double *D, *W, *LU, *y; ///< over borders and changed places
+    double *D, *W, *LU, *y; ///< over changed places
     double *change_room;
     int *pivots;
 } tdSapFactor;
@@ -61,3 +67,18 @@ static inline int32_t td_sap_column_count(const tdSapBlock *block, int32_t j)
 {
     return block->sparse != NULL ? block->sparse->start[j + 1] - block->sparse->start[j] : block->n - j;
 }
+
+/// Slope of a row that is a border.
+static inline double td_sap_sparse_slope(const tdSapIsland *island, int32_t l)
+{
+    return island->G[(int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l];
+}
+
+/// Of a row that is a border: J x, and x += times J'.
+double td_sap_sparse_dot(const tdSapLink *link, const double *x);
+void td_sap_sparse_add(const tdSapLink *link, double times, double *x);
+
+/// sap_sparse_change.c: H by what has changed since the factor was made. False: that does not pay.
+bool td_sap_sparse_change(tdSapFactor *f, const tdSapIsland *island);
+/// x = H^-1 b to island->accuracy. Where steps do not do, x leads downhill still, and the next factor is made anew.
+void td_sap_sparse_iterate(const tdSapIsland *island, const double *b, double *x);

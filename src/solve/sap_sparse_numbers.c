@@ -1,19 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of the factor of an island with sparse blocks.
-//
-//     H = A + J' G J
-//
-// From one iteration of Newton's method to the next G changes at a few points only: those that begin or cease to touch,
-// to stick or to slide. The factor of the first iteration then does for the others, with the change as one of low rank
-// on the places p of these points,
-//
-//     H = H_0 + U D U',   U = [J_b' E],   D = [G_b         ]      b: borders, E: unit vectors of p
-//                                             [    J' dG J ]
-//     H^-1 = H_0^-1 - H_0^-1 U (1 + D W)^-1 D U' H_0^-1,   W = U' H_0^-1 U
-//
-// W over p is made along the paths of the elimination tree from p to its root (schur_tree.h), which costs a small part
-// of a factorization; where counts of operations say otherwise, the factor is made anew. Points of which G has changed
-// by little are left to conjugate gradients on H, for which all of that is the preconditioner.
+// Numbers of the factor of an island with sparse blocks, H = A + J' G J, and solves with it as exact as they can be.
 #include "base/lapack.h"
 #include "solve/sap_sparse.h"
 
@@ -47,14 +33,12 @@ static void assemble(const tdSapProblem *problem, tdSapIsland *island, double sh
     for (int32_t k = 0; k < island->n_members; k++)
     {
         const tdSapBlock *block = &problem->blocks[island->members[k].block];
-        const tdSapSparse *sparse = block->sparse;
+        const tdSapSparse *sparse = block->sparse != NULL ? &island->members[k].plain : NULL;
         for (int32_t j = 0; j < block->n; j++)
             for (int32_t e = 0, count = td_sap_column_count(block, j); e < count; e++, entry++)
             {
-                int32_t at = sparse != NULL ? sparse->start[j] + e : 0;
-                double a = sparse == NULL           ? block->A[j + e + (int64_t)j * block->stride]
-                           : sparse->source != NULL ? sparse->values[sparse->source[at]]
-                                                    : sparse->values[at];
+                double a = sparse == NULL ? block->A[j + e + (int64_t)j * block->stride]
+                                          : sparse->values[sparse->start[j] + e];
                 f->values[f->from[entry]] += e == 0 ? (1 + shift) * a : a;
             }
     }
@@ -80,7 +64,7 @@ static void solve(tdSapFactor *f, tdTasks *tasks, int count, double *x)
         td_substitute(&f->substitution, tasks, &task);
 }
 
-static double dot_row(const tdSapLink *link, const double *x)
+double td_sap_sparse_dot(const tdSapLink *link, const double *x)
 {
     double sum = 0;
     for (int32_t i = 0; i < link->patch.n; i++)
@@ -88,15 +72,10 @@ static double dot_row(const tdSapLink *link, const double *x)
     return sum;
 }
 
-static void add_row(const tdSapLink *link, double times, double *x)
+void td_sap_sparse_add(const tdSapLink *link, double times, double *x)
 {
     for (int32_t i = 0; i < link->patch.n; i++)
         x[link->patch.at[i]] += times * link->J[i];
-}
-
-static double slope_of(const tdSapIsland *island, int32_t l)
-{
-    return island->G[(int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l];
 }
 
 static bool make_borders(tdSapIsland *island, tdTasks *tasks)
@@ -115,273 +94,17 @@ static bool make_borders(tdSapIsland *island, tdTasks *tasks)
         link->border = f->Z + f->n_borders * (int64_t)f->n;
         f->borders[f->n_borders++] = l;
         memset(link->border, 0, (size_t)f->n * sizeof *f->r);
-        add_row(link, 1, link->border);
+        td_sap_sparse_add(link, 1, link->border);
     }
     solve(f, tasks, f->n_borders, f->Z);
     int m = f->n_borders;
     for (int j = 0; j < m; j++)
         for (int i = j; i < m; i++)
-            f->C[i + j * m] = dot_row(&island->links[f->borders[i]], island->links[f->borders[j]].border) +
-                              (i == j ? 1 / slope_of(island, f->borders[i]) : 0);
+            f->C[i + j * m] = td_sap_sparse_dot(&island->links[f->borders[i]], island->links[f->borders[j]].border) +
+                              (i == j ? 1 / td_sap_sparse_slope(island, f->borders[i]) : 0);
     if (m > 0)
         dpotrf_("L", &m, f->C, &m, &info, 1);
     return info == 0;
-}
-
-// ---------------------------------------------------------------- changes
-
-#define NEAR         0.03 // of G: a change that is left to conjugate gradients
-#define MOST_CHANGED 480  // places
-#define WORTH        0.6  // of the operations of a factorization that a change may take, at most
-
-static double norm9(const double *G)
-{
-    double sum = 0;
-    for (int i = 0; i < TD_SAP_ROWS * TD_SAP_ROWS; i++)
-        sum += G[i] * G[i];
-    return sqrt(sum);
-}
-
-static bool has_changed(const tdSapFactor *f, const tdSapIsland *island, int32_t l)
-{
-    const double *now = island->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
-    const double *then = f->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
-    double d[TD_SAP_ROWS * TD_SAP_ROWS];
-    if (td_sap_is_wide(&island->links[l]))
-        return false;
-    for (int i = 0; i < TD_SAP_ROWS * TD_SAP_ROWS; i++)
-        d[i] = now[i] - then[i];
-    return norm9(d) > NEAR * fmax(norm9(now), norm9(then));
-}
-
-static int compare_places(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-// Places of constraints that have changed; false: a row that has no border acts, or there are too many.
-static bool list_changes(tdSapFactor *f, const tdSapIsland *island)
-{
-    f->n_places = 0;
-    for (int32_t i = 0; i < f->n; i++)
-        f->mark[i] = -1;
-    for (int32_t l = 0; l < island->n_links; l++)
-    {
-        const tdSapLink *link = &island->links[l];
-        if (!link->idle && td_sap_is_wide(link) && link->border == NULL)
-            return false;
-        if (!has_changed(f, island, l))
-            continue;
-        for (int32_t i = 0; i < link->patch.n; i++)
-            if (f->mark[link->patch.at[i]] < 0)
-            {
-                if (f->n_places == MOST_CHANGED)
-                    return false;
-                f->mark[link->patch.at[i]] = 0;
-                f->places[f->n_places++] = f->tree.place[link->patch.at[i]];
-            }
-    }
-    qsort(f->places, (size_t)f->n_places, sizeof *f->places, compare_places);
-    for (int32_t k = 0; k < f->n_places; k++)
-    {
-        f->at[k] = ((const int32_t *)f->factor->Perm)[f->places[k]];
-        f->mark[f->at[k]] = k;
-    }
-    return true;
-}
-
-// D over borders, then places.
-static void fill_D(tdSapFactor *f, const tdSapIsland *island, int q)
-{
-    memset(f->D, 0, (size_t)q * (size_t)q * sizeof *f->D);
-    for (int k = 0; k < f->n_borders; k++)
-        f->D[k + k * q] = slope_of(island, f->borders[k]);
-    for (int32_t l = 0; l < island->n_links; l++)
-    {
-        const tdSapLink *link = &island->links[l];
-        int32_t n = link->patch.n;
-        int rows = link->law->rows;
-        const double *now = island->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
-        const double *then = f->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
-        if (!has_changed(f, island, l))
-            continue;
-        for (int r = 0; r < rows; r++)
-            for (int s = 0; s < rows; s++)
-            {
-                double d = now[r * rows + s] - then[r * rows + s];
-                for (int32_t j = 0; j < n && d != 0; j++)
-                {
-                    double *column = f->D + (int64_t)(f->n_borders + f->mark[link->patch.at[j]]) * q + f->n_borders;
-                    double times = d * link->J[s * (int64_t)n + j];
-                    for (int32_t i = 0; i < n; i++)
-                        column[f->mark[link->patch.at[i]]] += link->J[r * (int64_t)n + i] * times;
-                }
-            }
-    }
-}
-
-// W over borders, then places; those of places are there already, as a triangle of their own.
-static void fill_W(tdSapFactor *f, const tdSapIsland *island, const double *triangle, int q)
-{
-    int m = f->n_borders, n = f->n_places;
-    for (int j = 0; j < m; j++)
-    {
-        const double *Z = island->links[f->borders[j]].border;
-        for (int i = 0; i < m; i++)
-            f->W[i + j * q] = dot_row(&island->links[f->borders[i]], Z);
-        for (int i = 0; i < n; i++)
-            f->W[m + i + j * q] = f->W[j + (int64_t)(m + i) * q] = Z[f->at[i]];
-    }
-    for (int j = 0; j < n; j++)
-        for (int i = j; i < n; i++)
-            f->W[m + i + (int64_t)(m + j) * q] = f->W[m + j + (int64_t)(m + i) * q] = triangle[i + (int64_t)j * n];
-}
-
-static bool make_room(tdSapFactor *f, int q)
-{
-    int64_t need = 3 * (int64_t)q * q + q;
-    if (need > f->small_room || q > f->pivot_room)
-        f->stack->grown = true;
-    if (!td_grow((void **)&f->change_room, &f->small_room, need, sizeof *f->D) ||
-        !td_grow((void **)&f->pivots, &f->pivot_room, q, sizeof *f->pivots))
-        return false;
-    f->D = f->change_room;
-    f->W = f->D + (int64_t)q * q;
-    f->LU = f->W + (int64_t)q * q;
-    f->y = f->LU + (int64_t)q * q;
-    return true;
-}
-
-// H by what has changed since the factor was made. False: that does not pay.
-static bool change(tdSapFactor *f, const tdSapIsland *island)
-{
-    double flops = 0, square = 0;
-    tdError error;
-    int info = 0;
-    if (!f->based || f->anew || !list_changes(f, island))
-        return false;
-    int n = f->n_places, q = f->n_borders + n;
-    if (q == 0)
-        return true; // nothing that counts
-    td_schur_tree_visit(&f->tree, n, f->places, &flops, &square);
-    double solves = 8.0 * (double)f->shape.values, dense = 8.0 / 3 * (double)q * q * q;
-    if (flops + square + dense + solves > WORTH * f->plan.flops || !make_room(f, q))
-        return false;
-    int64_t Z_room = f->tree.Z_room, update_room = f->tree.update_room;
-    if (td_schur_tree_square(&f->tree, n, f->places, f->LU, &error) != TD_OK)
-        return false;
-    f->stack->grown = f->stack->grown || f->tree.Z_room != Z_room || f->tree.update_room != update_room;
-    fill_W(f, island, f->LU, q);
-    fill_D(f, island, q);
-    cblas_dsymm(CblasColMajor, CblasLeft, CblasLower, q, q, 1, f->D, q, f->W, q, 0, f->LU, q);
-    for (int i = 0; i < q; i++)
-        f->LU[i + (int64_t)i * q] += 1;
-    dgetrf_(&q, &q, f->LU, &q, f->pivots, &info);
-    return info == 0;
-}
-
-// Between the two halves of a solve: y = (1 + D W)^-1 D U' H_0^-1 r, of which borders are subtracted at the end.
-static void subtract_changes(void *context, int lanes, double *rows)
-{
-    tdSapFactor *f = context;
-    int m = f->n_borders, q = m + f->n_places, one = 1, info = 0;
-    double *t = f->W; // which is not needed any more, but for what stands there of borders
-    td_schur_tree_gather(&f->tree, f->n_places, lanes, rows, t + m);
-    cblas_dsymv(CblasColMajor, CblasLower, q, 1, f->D, q, t, 1, 0, f->y, 1);
-    dgetrs_("N", &q, &one, f->LU, &q, f->pivots, f->y, &q, &info, 1);
-    td_schur_tree_scatter(&f->tree, lanes, f->y + m, rows);
-}
-
-// r = H^-1 r, but for changes that are small.
-static void correct_changed(const tdSapIsland *island, double *r)
-{
-    tdSapFactor *f = island->factor;
-    int m = f->n_borders;
-    for (int k = 0; k < m; k++) // J H_0^-1 r
-        f->W[k] = cblas_ddot(f->n, island->links[f->borders[k]].border, 1, r, 1);
-    tdSubstituteTask task = {.values = f->factor->x, .b = r, .x = r, .context = f};
-    task.between = m + f->n_places > 0 ? subtract_changes : NULL;
-    td_substitute(&f->substitution, NULL, &task);
-    for (int k = 0; k < m; k++)
-        cblas_daxpy(f->n, -f->y[k], island->links[f->borders[k]].border, 1, r, 1);
-}
-
-// y = H x
-static void multiply_H(const tdSapIsland *island, const double *x, double *y)
-{
-    td_sap_multiply_A(island->factor->problem, island, x, y);
-    for (int32_t l = 0; l < island->n_links; l++)
-    {
-        const tdSapLink *link = &island->links[l];
-        const double *G = island->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
-        int32_t n = link->patch.n;
-        int rows = link->law->rows;
-        double v[TD_SAP_ROWS] = {0};
-        for (int r = 0; r < rows && !link->idle; r++)
-            for (int32_t i = 0; i < n; i++)
-                v[r] += link->J[r * (int64_t)n + i] * x[link->patch.at[i]];
-        for (int r = 0; r < rows && !link->idle; r++)
-        {
-            double g = 0;
-            for (int s = 0; s < rows; s++)
-                g += G[r * rows + s] * v[s];
-            for (int32_t i = 0; i < n; i++)
-                y[link->patch.at[i]] += link->J[r * (int64_t)n + i] * g;
-        }
-    }
-}
-
-static double largest(const tdSapIsland *island, const double *r)
-{
-    double size = 0;
-    for (int32_t i = 0; i < island->n; i++)
-        size = fmax(size, island->scale[i] * fabs(r[i]));
-    return size;
-}
-
-static double product(int32_t n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (int32_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
-#define STEPS      20   // of conjugate gradients; more are needed where changes are too much for the factor
-#define LEFT_SMALL 1e-6 // of the right-hand side
-
-// x = H^-1 b. Where steps do not do, x leads downhill still, and the next factor is made anew.
-static void iterate(const tdSapIsland *island, const double *b, double *x)
-{
-    tdSapFactor *f = island->factor;
-    double *r = f->r, *z = island->y, *p = f->p, *Hp = f->Hp, rho = 0;
-    int32_t n = f->n;
-    memcpy(r, b, (size_t)n * sizeof *r);
-    memset(x, 0, (size_t)n * sizeof *x);
-    double target = LEFT_SMALL * largest(island, r);
-    for (int k = 0; k < STEPS; k++)
-    {
-        memcpy(z, r, (size_t)n * sizeof *z);
-        correct_changed(island, z);
-        double next = product(n, r, z);
-        for (int32_t i = 0; i < n; i++)
-            p[i] = z[i] + (k == 0 ? 0 : next / rho * p[i]);
-        rho = next;
-        multiply_H(island, p, Hp);
-        double curvature = product(n, p, Hp);
-        if (!(curvature > 0) || !(rho > 0))
-            break;
-        double length = rho / curvature;
-        for (int32_t i = 0; i < n; i++)
-        {
-            x[i] += length * p[i];
-            r[i] -= length * Hp[i];
-        }
-        if (largest(island, r) <= target)
-            return;
-    }
-    f->anew = true;
 }
 
 // ---------------------------------------------------------------- factor
@@ -390,13 +113,15 @@ bool td_sap_sparse_factor(const tdSapProblem *problem, tdSapIsland *island, tdTa
 {
     tdSapFactor *f = island->factor;
     td_sap_prepare_links(island, tasks);
-    f->changed = shift == 0 && change(f, island);
+    f->changed = shift == 0 && td_sap_sparse_change(f, island);
     f->changes += f->changed;
     if (f->changed)
         return true;
     assemble(problem, island, shift);
     bool good = td_factor_numbers(&f->plan, tasks, f->values, f->work, f->factor) && make_borders(island, tasks);
     f->based = good && shift == 0;
+    f->rounded = false;
+    f->n_places = 0;
     f->anew = false;
     memcpy(f->G, island->G, (size_t)island->n_links * TD_SAP_ROWS * TD_SAP_ROWS * sizeof *f->G);
     return good;
@@ -416,7 +141,7 @@ static void correct(const tdSapIsland *island, double *r, double *x)
     double *y = f->small;
     solve(f, NULL, 1, r);
     for (int k = 0; k < m; k++)
-        y[k] = dot_row(&island->links[f->borders[k]], r);
+        y[k] = td_sap_sparse_dot(&island->links[f->borders[k]], r);
     if (m > 0)
         dpotrs_("L", &m, &one, f->C, &m, y, &m, &info, 1);
     for (int32_t i = 0; i < f->n; i++)
@@ -433,9 +158,10 @@ static void correct(const tdSapIsland *island, double *r, double *x)
 void td_sap_sparse_substitute(const tdSapIsland *island, const double *b, double *x)
 {
     tdSapFactor *f = island->factor;
-    if (f->changed)
+    // A shift is not part of H.
+    if (f->changed || (island->accuracy > 0 && f->based))
     {
-        iterate(island, b, x);
+        td_sap_sparse_iterate(island, b, x);
         return;
     }
     double *r = f->r, *right = island->y, size = 0, left = 0;
@@ -448,7 +174,7 @@ void td_sap_sparse_substitute(const tdSapIsland *island, const double *b, double
     for (int k = 0; k < f->n_borders; k++)
     {
         const tdSapLink *link = &island->links[f->borders[k]];
-        add_row(link, slope_of(island, f->borders[k]) * dot_row(link, x), r);
+        td_sap_sparse_add(link, td_sap_sparse_slope(island, f->borders[k]) * td_sap_sparse_dot(link, x), r);
     }
     for (int32_t i = 0; i < f->n; i++)
     {

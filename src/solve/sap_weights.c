@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Diagonal estimates of the Delassus operator J A^-1 J', by which regularizations are chosen; see sap.h.
 #include "base/lapack.h"
+#include "solve/envelope.h"
 #include "solve/factor.h"
 #include "solve/sap_plan.h"
 
@@ -146,34 +147,40 @@ static void weigh_sparse(const tdSapProblem *problem, const tdSapBlock *block, i
     }
 }
 
-#define SMALL 12 // velocities of a block up to which rows are solved one by one
+#define SMALL 40 // velocities of a block up to which constraints are weighed one by one
 
-static inline void solve_row(int n, const double *L, const double *scale, double *x)
+// W of one constraint on a small block: its three rows, or fewer, side by side.
+static void weigh_few(const tdSapConstraint *c, int32_t block, int32_t n, const double *L, const double *reverse,
+                      double *X, double *W)
 {
-    for (int j = 0; j < n; j++)
+    int rows = c->law.rows;
+    int32_t begin = n, end = 0; // columns outside are zero; those before the first stay so, in reverse those behind
+    double few[TD_SAP_ROWS * TD_SAP_ROWS], *all = rows == TD_SAP_ROWS ? W : few;
+    memset(X, 0, 4 * (size_t)n * sizeof *X);
+    for (int s = 0; s < c->sides; s++)
     {
-        const double *l = L + j * (int64_t)n;
-        double f = x[j] *= scale[j];
-        for (int i = j + 1; i < n; i++)
-            x[i] -= f * l[i];
+        const tdSapSide *side = &c->side[s];
+        for (int32_t j = 0; j < side->count && side->block == block; j++)
+        {
+            int32_t at = side->columns == NULL ? j : side->columns[j];
+            double *x = X + 4 * (int64_t)at;
+            const double *J = side->J + j;
+            begin = at < begin ? at : begin;
+            end = at < end ? end : at + 1;
+            x[0] += J[0];
+            if (rows > 1)
+                x[1] += J[side->count];
+            if (rows > 2)
+                x[2] += J[2 * (int64_t)side->count];
+        }
     }
-}
-
-// X = L^-1 X, rows of X one after the other.
-static void solve_rows(int n, int rows, const double *L, double *X)
-{
-    if (n > SMALL)
-    {
-        cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, n, rows, 1, L, n, X, n);
-        return;
-    }
-    double scale[SMALL];
-    for (int j = 0; j < n; j++)
-        scale[j] = 1 / L[j + j * (int64_t)n];
-    for (int r = 0; r < rows && n == 6; r++) // of one free body, unrolled
-        solve_row(6, L, scale, X + r * 6);
-    for (int r = 0; r < rows && n != 6; r++)
-        solve_row(n, L, scale, X + r * (int64_t)n);
+    if (reverse != NULL)
+        td_envelope_weigh_reverse(n, end, reverse, X, all);
+    else
+        td_envelope_weigh(n, begin, L, X, all);
+    for (int r = 0; r < rows && all == few; r++)
+        for (int s = 0; s < rows; s++)
+            W[r * rows + s] = all[TD_SAP_ROWS * r + s];
 }
 
 static void weigh_block(void *context, int b)
@@ -190,7 +197,8 @@ static void weigh_block(void *context, int b)
         return;
     }
     const double *L = work->factors != NULL ? work->factors[b] : NULL;
-    if (work->how == TD_SAP_EXACT && L == NULL)
+    const double *reverse = work->how == TD_SAP_EXACT && n <= SMALL ? block->reverse : NULL;
+    if (work->how == TD_SAP_EXACT && L == NULL && reverse == NULL)
     {
         for (int j = 0; j < n; j++)
             memcpy(share->factor + j + j * (int64_t)n, block->A + j + j * (int64_t)block->stride,
@@ -206,6 +214,13 @@ static void weigh_block(void *context, int b)
         for (int j = 0; j < n; j++)
             for (int i = 0; i < j; i++)
                 share->factor[i + j * (int64_t)n] = share->factor[j + i * (int64_t)n];
+    }
+    if (n <= SMALL && work->how == TD_SAP_EXACT && !share->indefinite)
+    {
+        for (int32_t k = 0; k < share->n_sides; k++)
+            weigh_few(&work->problem->constraints[share->constraint[k]], b, n, L, reverse, share->X,
+                      share->W + 9 * (int64_t)k);
+        return;
     }
     for (int32_t k = 0, end = 0; k < share->n_sides && !share->indefinite; k = end)
     {
@@ -223,7 +238,8 @@ static void weigh_block(void *context, int b)
         if (share->inverse)
             ;
         else if (work->how == TD_SAP_EXACT)
-            solve_rows(n, rows, L, share->X);
+            cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, n, rows, 1, L, n, share->X,
+                        n);
         else
             for (int r = 0; r < rows; r++)
                 for (int i = 0; i < n; i++)
@@ -278,7 +294,8 @@ static bool take_shares(tdStack *stack, weightWork *work)
             blockShare *share = &work->share[b];
             int64_t n = problem->blocks[b].n;
             bool dense = problem->blocks[b].sparse == NULL;
-            bool make = dense && work->how == TD_SAP_EXACT && (work->factors == NULL || work->factors[b] == NULL);
+            bool make = dense && work->how == TD_SAP_EXACT && (work->factors == NULL || work->factors[b] == NULL) &&
+                        !(n <= SMALL && problem->blocks[b].reverse != NULL);
             share->constraint = TD_STACK_TAKE(stack, int32_t, share->n_sides);
             share->W = TD_STACK_TAKE(stack, double, 9 * (int64_t)share->n_sides);
             share->inverse = dense && n > SMALL && work->how == TD_SAP_EXACT &&

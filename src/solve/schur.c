@@ -389,6 +389,29 @@ static tdStatus need_factor(const tdSchur *schur, tdError *error)
     return TD_OK;
 }
 
+tdStatus td_schur_extend(tdSchur *schur, int32_t n_nodes, const int32_t *nodes, tdError *error)
+{
+    const tdLinearModel *model = schur->model;
+    bool inside = schur->way == TD_SCHUR_LAST, more = false;
+    TD_TRY(need_factor(schur, error));
+    for (int32_t k = 0; k < n_nodes; k++)
+    {
+        if (schur->touched[nodes[k]])
+            continue;
+        more = schur->touched[nodes[k]] = true;
+        schur->left[nodes[k]] = schur->settings.patience > 1 ? schur->settings.patience : 1;
+        inside = inside && schur->ordered[nodes[k]] != 0;
+    }
+    if (!more || model->n == 0)
+        return TD_OK;
+    list_places(schur);
+    schur->way = inside ? TD_SCHUR_LAST : TD_SCHUR_PATH;
+    schurCost cost = costs(schur, inside);
+    schur->spent += schur->settings.way == TD_SCHUR_AUTO && !inside ? cost.path - cost.ideal : 0;
+    schur->has_A = schur->has_L = false;
+    return TD_OK;
+}
+
 tdStatus td_schur_solve(tdSchur *schur, tdTasks *tasks, int n, int64_t stride, const double *b, double *x,
                         tdError *error)
 {
@@ -449,7 +472,8 @@ static tdStatus read_last(tdSchur *schur, tdError *error)
     for (int32_t k = 0; k < n; k++)
         for (int32_t i = k; i < n; i++)
             schur->hat[i + (int64_t)k * n] = U[(n - 1 - i) + (int64_t)(n - 1 - k) * n];
-    return info == 0 ? TD_OK : td_fail(error, TD_ERROR_NUMERIC, "LAPACK could not square a triangle (%d)", info);
+    return info == 0 ? TD_OK
+                     : td_fail(error, TD_ERROR_NUMERIC, "LAPACK could not multiply a triangular factor (%d)", info);
 }
 
 // Condenses hat, over all that stand last, to those that are touched.

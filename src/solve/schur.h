@@ -51,6 +51,8 @@ void td_schur_free(tdSchur *schur);
 /// each new A.
 tdStatus td_schur_factor(tdSchur *schur, tdTasks *tasks, const double *values, int32_t n_nodes, const int32_t *nodes,
                          tdSchurReport *report, tdError *error);
+/// The same factor for more nodes: those given include all that it was made for. Nothing to do where they are the same.
+tdStatus td_schur_extend(tdSchur *schur, int32_t n_nodes, const int32_t *nodes, tdError *error);
 /// X = A^-1 B over all coordinates by that factor for n columns, `stride` apart; held ones become zero. B and X may be
 /// the same.
 tdStatus td_schur_solve(tdSchur *schur, tdTasks *tasks, int n, int64_t stride, const double *b, double *x,

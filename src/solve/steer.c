@@ -42,27 +42,68 @@ static bool take_parts(tdStack *stack, int n, double **const *at, const int64_t 
     return true;
 }
 
-// W = Q' J': what is read of an impulse of each row.
-static void make_readings(const tdProblem *p)
+// Four sums at a time stay in registers.
+void td_steer_along(const tdSapSide *side, int row, const double *x, int n, double *sum)
+{
+    const double *J = side->J + row * (int64_t)side->count;
+    int k = 0;
+    for (; k + 4 <= n; k += 4)
+    {
+        double a[4] = {0, 0, 0, 0};
+        for (int32_t i = 0; i < side->count; i++)
+        {
+            const double *at = x + (side->columns != NULL ? side->columns[i] : i) * (int64_t)n + k;
+            for (int j = 0; j < 4; j++)
+                a[j] += J[i] * at[j];
+        }
+        for (int j = 0; j < 4; j++)
+            sum[k + j] += a[j];
+    }
+    for (; k < n; k++)
+    {
+        double a = 0;
+        for (int32_t i = 0; i < side->count; i++)
+            a += J[i] * x[(side->columns != NULL ? side->columns[i] : i) * (int64_t)n + k];
+        sum[k] += a;
+    }
+}
+
+// W = Q' J': what is read of an impulse of each row. What is read lies side by side for each velocity.
+bool td_steer_readings(tdProblem *p, const bool *only)
 {
     const tdSteer *steer = &p->steer;
-    memset(steer->W, 0, (size_t)(steer->n_z * steer->n_rows) * sizeof *steer->W);
-    for (int32_t c = 0; c < p->n_constraints; c++)
-        for (int k = 0; k < p->constraints[c].sides; k++)
-        {
-            const tdSapSide *side = &p->constraints[c].side[k];
-            const double *Q = steer->Q[side->block];
-            int64_t n = p->blocks[side->block].n;
-            for (int z = 0; Q != NULL && z < steer->n_z; z++)
-                for (int r = 0; r < p->constraints[c].law.rows; r++)
+    int64_t n_z = steer->n_z;
+    memset(steer->W, 0, (size_t)(n_z * steer->n_rows) * sizeof *steer->W);
+    for (int32_t b = 0; b < p->n_blocks; b++)
+    {
+        const double *Q = steer->Q[b];
+        int64_t n = p->blocks[b].n;
+        if (Q == NULL)
+            continue;
+        tdStackMark mark = td_stack_mark(&p->entries);
+        double *turned = td_stack_take(&p->entries, (n + 1) * n_z + 1, sizeof *turned);
+        if (turned == NULL)
+            return false;
+        double *sum = turned + n * n_z;
+        for (int64_t z = 0; z < n_z; z++)
+            for (int64_t i = 0; i < n; i++)
+                turned[i * n_z + z] = Q[i + z * n];
+        for (int32_t c = 0; c < p->n_constraints; c++)
+            for (int k = 0; k < p->constraints[c].sides; k++)
+            {
+                const tdSapSide *side = &p->constraints[c].side[k];
+                bool acts = side->block == b && (only == NULL || only[c]);
+                for (int r = 0; acts && r < p->constraints[c].law.rows; r++)
                 {
-                    double sum = 0;
-                    for (int32_t j = 0; j < side->count; j++)
-                        sum += Q[(side->columns != NULL ? side->columns[j] : j) + z * n] *
-                               side->J[r * (int64_t)side->count + j];
-                    steer->W[z * steer->n_rows + TD_SAP_ROWS * (int64_t)c + r] += sum;
+                    memset(sum, 0, (size_t)n_z * sizeof *sum);
+                    td_steer_along(side, r, turned, (int)n_z, sum);
+                    for (int64_t z = 0; z < n_z; z++)
+                        steer->W[z * steer->n_rows + TD_SAP_ROWS * (int64_t)c + r] += sum[z];
                 }
-        }
+            }
+        td_stack_release(&p->entries, mark);
+    }
+    return true;
 }
 
 bool td_steer_room(tdProblem *p, tdTasks *tasks)
@@ -72,16 +113,13 @@ bool td_steer_room(tdProblem *p, tdTasks *tasks)
     steer->n_rows = TD_SAP_ROWS * (int64_t)p->n_constraints;
     double **const at[] = {&steer->W,      &steer->push, &steer->dpush, &steer->released, &steer->change,
                            &steer->dgamma, &steer->dv_c, &steer->kept,  &steer->kept_low};
-    const int64_t count[] = {steer->n_z * steer->n_rows, steer->n_z,        steer->n_z * n,
-                             steer->n_z * (n + 1),       steer->n_rows,     steer->n_rows * n,
-                             steer->n_rows * n,          TD_STEER_KEPT * n, TD_STEER_KEPT};
+    const int64_t count[] = {
+        steer->n_z * steer->n_rows, steer->n_z,        steer->n_z * n,          steer->n_z * (n + 1), steer->n_rows,
+        steer->n_rows * n,          steer->n_rows * n, (TD_STEER_KEPT + 1) * n, TD_STEER_KEPT};
     steer->tasks = tasks;
     steer->n_kept = 0;
     steer->blocking = -1;
-    if (!take_parts(&p->entries, (int)(sizeof at / sizeof at[0]), at, count))
-        return false;
-    make_readings(p);
-    return true;
+    return take_parts(&p->entries, (int)(sizeof at / sizeof at[0]), at, count);
 }
 
 static bool take(Search *s)
@@ -93,7 +131,8 @@ static bool take(Search *s)
         s->n_v += p->blocks[b].n;
     double **const at[] = {&s->y0, &s->v0, &s->y, &s->next, &s->v, &s->keep};
     const int64_t count[] = {n, s->n_v, n, n, s->n_v, 2 * TD_SAP_ROWS * (int64_t)p->n_constraints + s->steer->n_z};
-    return take_parts(&p->entries, (int)(sizeof at / sizeof at[0]), at, count) && td_steer_room(p, s->tasks);
+    return take_parts(&p->entries, (int)(sizeof at / sizeof at[0]), at, count) && td_steer_room(p, s->tasks) &&
+           td_steer_readings(p, NULL);
 }
 
 void td_steer_read(tdProblem *problem)

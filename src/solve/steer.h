@@ -20,6 +20,7 @@
 #include "base/task.h"
 
 struct tdProblem;
+struct tdSapSide;
 
 /// What a y is worth.
 typedef struct tdSteerPlace
@@ -66,13 +67,18 @@ typedef struct tdSteer
     tdSteerPlace (*measure)(void *context);
     /// reads  the same and slopes      writes  next, within `reach`
     tdSteerStep (*propose)(void *context, double reach, double *next);
-    bool exact; ///< laws of contact as they are, by pieces
-    int pivots; ///< exact: hard bound on places that are tried; 0: a default
-    int starts; ///< exact: other places to start from when the first search has ended; < 0: a default
+    bool exact;         ///< laws of contact as they are, by pieces
+    int pivots;         ///< exact: hard bound on places that are tried; 0: a default
+    int starts;         ///< exact: other places to start from when the first search has ended; < 0: a default
+    const double *warm; ///< exact: impulses to start from, TD_SAP_ROWS a constraint; NULL: none. What is read of
+                        ///< contacts that stay far from bearing is zero then, and they cost nothing
     /// exact, NULL without: the best y within `reach` and within the rows `kept`, by slopes of one piece; its gain
     /// is that over `place`. slack: efforts may press less.
     tdSteerStep (*choose)(void *context, double reach, bool slack, double *next);
-    int n_kept;              ///< rows kept y >= kept_low, TD_STEER_KEPT at most
+    bool gain_only;     ///< exact: of the next choice only the gain counts, not which of the best y it is
+    bool or_nothing;    ///< exact: and nothing of it where rows contradict each other
+    signed char *guess; ///< exact: n + TD_STEER_KEPT, working set (qp.h) that the choice begins with, and ended with
+    int n_kept;         ///< rows kept y >= kept_low, TD_STEER_KEPT at most
     double *kept, *kept_low; ///< n each
     // what the owner reads
     int64_t n_rows;        ///< TD_SAP_ROWS a constraint
@@ -88,6 +94,7 @@ typedef struct tdSteer
     tdSteerPlace place;
     tdSteerEnd end;
     int steps, solutions; ///< steps that were tried; problems of contact solved
+    int pieces;           ///< exact: pieces whose slopes were made
     int32_t blocking;     ///< exact: the constraint that blocks most where it ended; -1: none
 } tdSteer;
 
@@ -103,10 +110,14 @@ tdStatus td_steer_solve(struct tdProblem *problem, double tolerance, tdTasks *ta
 
 // ---------------------------------------------------------------- for those who search
 
-/// Arrays that the owner reads, and W.
+/// Arrays that the owner reads.
 bool td_steer_room(struct tdProblem *problem, tdTasks *tasks);
+/// W, of those constraints alone; NULL: of all. False: no memory.
+bool td_steer_readings(struct tdProblem *problem, const bool *only);
 /// push = W gamma
 void td_steer_read(struct tdProblem *problem);
+/// sum += J x of one row over a block; x has n numbers side by side for each velocity.
+void td_steer_along(const struct tdSapSide *side, int row, const double *x, int n, double *sum);
 /// out = W dgamma, n columns
 void td_steer_read_slopes(const tdSteer *steer, int n, const double *dgamma, double *out);
 /// v_star of the blocks for y; at y0 it is v0, the blocks one after the other.

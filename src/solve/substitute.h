@@ -11,22 +11,30 @@
 #include "base/isa.h"
 #include "solve/triangular.h"
 
-#define TD_SUBSTITUTE_LANES 8 ///< right-hand sides at once, at most
+#define TD_SUBSTITUTE_LANES  8  ///< right-hand sides at once, at most
+#define TD_SUBSTITUTE_FLOATS 16 ///< the same in single precision
 
+// Types are not expressions. NOLINTBEGIN(bugprone-macro-parentheses)
 /// Room for solves: belongs to a state.
-typedef struct tdSubstitution
-{
-    const tdTriangularShape *shape;
-    tdIsa isa;
-    int lanes;       ///< of the solve at hand: 4 or 8
-    const double *L; ///< likewise
-    double *x;       ///< rows in the factor's order
-    double *buffer;  ///< what subtrees add to rows above them
-    double *work;    ///< by subtree, and one for the top: rows of a supernode
-} tdSubstitution;
+#define TD_SUBSTITUTION(real)                                                                                          \
+    struct                                                                                                             \
+    {                                                                                                                  \
+        const tdTriangularShape *shape;                                                                                \
+        tdIsa isa;                                                                                                     \
+        int lanes;     /* of the solve at hand: 4 or 8, in single precision 8 or 16 */                                 \
+        const real *L; /* likewise */                                                                                  \
+        real *x;       /* rows in the factor's order */                                                                \
+        real *buffer;  /* what subtrees add to rows above them */                                                      \
+        real *work;    /* by subtree, and one for the top: rows of a supernode */                                      \
+    }
+typedef TD_SUBSTITUTION(double) tdSubstitution;
+typedef TD_SUBSTITUTION(float) tdSubstitutionSingle;
+// NOLINTEND(bugprone-macro-parentheses)
 
 tdStatus td_substitution_create(tdArena *arena, const tdTriangularShape *shape, tdIsa isa, tdSubstitution *out,
                                 tdError *error);
+tdStatus td_substitution_create_single(tdArena *arena, const tdTriangularShape *shape, tdIsa isa,
+                                       tdSubstitutionSingle *out, tdError *error);
 
 /// Columns of B and X, over coordinates. X is written where unknowns are, and nowhere else; the two may be the same.
 typedef struct tdSubstituteTask
@@ -46,29 +54,44 @@ typedef struct tdSubstituteTask
 } tdSubstituteTask;
 
 void td_substitute(tdSubstitution *s, tdTasks *tasks, const tdSubstituteTask *task);
+/// x += (L L')^-1 b by a factor in single precision, for TD_SUBSTITUTE_LANES right-hand sides whose numbers stand
+/// beside each other, by coordinate. scale: what makes each of them about one, so that 1e-40 does not vanish; 0: it is
+/// left alone.
+void td_substitute_single(tdSubstitutionSingle *s, tdTasks *tasks, const float *L, const int32_t *coord,
+                          const double *scale, const double *b, double *x);
+/// x = (L L')^-1 b by a factor in single precision, for n <= TD_SUBSTITUTE_FLOATS columns over coordinates; x is
+/// written where unknowns are, and nowhere else. coord: by unknown.
+void td_substitute_columns(tdSubstitutionSingle *s, tdTasks *tasks, const float *L, const int32_t *coord, int n,
+                           const double *const *b, double *const *x);
 
-// ---------------------------------------------------------------- kernels (substitute_kernel.c)
+// ---------------------------------------------------------------- kernels (substitute_panels.h)
 
+// NOLINTBEGIN(bugprone-macro-parentheses)
 /// Columns of a supernode: `columns` of them, column-major with the given stride; y: its rows, `lanes` numbers each.
-typedef struct tdSubstitutePanel
-{
-    const double *L;
-    int64_t stride;
-    int columns, lanes;
-    double *y;
-} tdSubstitutePanel;
+#define TD_SUBSTITUTE_PANEL(real)                                                                                      \
+    struct                                                                                                             \
+    {                                                                                                                  \
+        const real *L;                                                                                                 \
+        int64_t stride;                                                                                                \
+        int columns, lanes;                                                                                            \
+        real *y;                                                                                                       \
+    }
+typedef TD_SUBSTITUTE_PANEL(double) tdSubstitutePanel;
+typedef TD_SUBSTITUTE_PANEL(float) tdSubstitutePanelSingle;
 
-/// Rows of the triangle: y = L_cc^-1 y.
-void td_forward_triangle_portable(const tdSubstitutePanel *p);
-/// Rows [begin, end) below it: y -= L_rc y_c.
-void td_forward_rows_portable(const tdSubstitutePanel *p, int begin, int end);
-/// Columns [begin, end), of the rows [columns, rows): y_c -= L_rc' y_r.
-void td_backward_columns_portable(const tdSubstitutePanel *p, int begin, int end, int rows);
-/// y = L_cc^-T y
-void td_backward_triangle_portable(const tdSubstitutePanel *p);
+// forward_triangle: rows of the triangle: y = L_cc^-1 y.
+// forward_rows: rows [begin, end) below it: y -= L_rc y_c.
+// backward_columns: columns [begin, end), of the rows [columns, rows): y_c -= L_rc' y_r.
+// backward_triangle: y = L_cc^-T y
+#define TD_SUBSTITUTE_KERNELS(panel, set)                                                                              \
+    void td_forward_triangle_##set(const panel *p);                                                                    \
+    void td_forward_rows_##set(const panel *p, int begin, int end);                                                    \
+    void td_backward_columns_##set(const panel *p, int begin, int end, int rows);                                      \
+    void td_backward_triangle_##set(const panel *p)
+TD_SUBSTITUTE_KERNELS(tdSubstitutePanel, portable);
+TD_SUBSTITUTE_KERNELS(tdSubstitutePanelSingle, single_portable);
 #if defined(__x86_64__)
-void td_forward_triangle_avx2(const tdSubstitutePanel *p);
-void td_forward_rows_avx2(const tdSubstitutePanel *p, int begin, int end);
-void td_backward_columns_avx2(const tdSubstitutePanel *p, int begin, int end, int rows);
-void td_backward_triangle_avx2(const tdSubstitutePanel *p);
+TD_SUBSTITUTE_KERNELS(tdSubstitutePanel, avx2);
+TD_SUBSTITUTE_KERNELS(tdSubstitutePanelSingle, single_avx2);
 #endif
+// NOLINTEND(bugprone-macro-parentheses)

@@ -230,6 +230,20 @@ static void gemv_transposed(tdIsa isa, int32_t m, int32_t k, const float *A, int
     td_gemv_transposed_portable(m, k, A, stride, x, y);
 }
 
+// y = L_cc^-1 y, or L_cc^-T y.
+static void triangle(tdIsa isa, bool forward, int32_t k, const float *A, int32_t stride, float *y)
+{
+#if defined(__x86_64__)
+    if (isa == TD_ISA_AVX2)
+    {
+        (forward ? td_triangle_forward_avx2 : td_triangle_backward_avx2)(k, A, stride, y);
+        return;
+    }
+#endif
+    (void)isa;
+    (forward ? td_triangle_forward_portable : td_triangle_backward_portable)(k, A, stride, y);
+}
+
 static void forward_rows(void *context, int piece)
 {
     const panelWork *w = context;
@@ -255,12 +269,7 @@ static void forward_super(const tdTriangular *t, tdTasks *tasks, int32_t s, floa
     {
         int32_t k = columns - begin < PANEL ? columns - begin : PANEL, below = rows - begin - k;
         const float *A = L + (int64_t)begin * rows + begin;
-        for (int32_t j = 0; j < k; j++)
-        {
-            float value = y[begin + j] /= A[(int64_t)j * rows + j];
-            for (int32_t i = j + 1; i < k; i++)
-                y[begin + i] -= A[(int64_t)j * rows + i] * value;
-        }
+        triangle(t->isa, true, k, A, rows, y + begin);
         panelWork work = {A + k, rows, below, k, y + begin, y + begin + k, t->isa};
         bool shared = (int64_t)below * k > SERIAL_WORK;
         td_parallel(shared ? tasks : NULL, td_pieces(below, ROW_PIECE), forward_rows, &work);
@@ -280,13 +289,7 @@ static void backward_super(const tdTriangular *t, tdTasks *tasks, int32_t s, flo
         panelWork work = {A + k, rows, below, k, y + begin + k, y + begin, t->isa};
         bool shared = (int64_t)below * k > SERIAL_WORK;
         td_parallel(shared ? tasks : NULL, td_pieces(k, COLUMN_PIECE), backward_columns, &work);
-        for (int32_t j = k - 1; j >= 0; j--)
-        {
-            float sum = y[begin + j];
-            for (int32_t i = j + 1; i < k; i++)
-                sum -= A[(int64_t)j * rows + i] * y[begin + i];
-            y[begin + j] = sum / A[(int64_t)j * rows + j];
-        }
+        triangle(t->isa, false, k, A, rows, y + begin);
     }
 }
 
@@ -330,7 +333,7 @@ static void backward_tree(void *context, int tree)
     }
 }
 
-static void solve_top(tdTriangular *t, tdTasks *tasks)
+static void forward_top(tdTriangular *t, tdTasks *tasks)
 {
     const tdTriangularShape *shape = t->shape;
     float *work = t->work + (int64_t)shape->trees * shape->longest;
@@ -347,6 +350,12 @@ static void solve_top(tdTriangular *t, tdTasks *tasks)
         for (int32_t i = 0; i < rows; i++)
             t->x[row[i]] = work[i];
     }
+}
+
+static void backward_top(tdTriangular *t, tdTasks *tasks)
+{
+    const tdTriangularShape *shape = t->shape;
+    float *work = t->work + (int64_t)shape->trees * shape->longest;
     for (int32_t k = shape->n_top - 1; k >= 0; k--)
     {
         int32_t s = shape->top[k], columns = columns_of(shape, s), rows = rows_of(shape, s);
@@ -372,7 +381,10 @@ void td_triangular_solve(tdTriangular *t, tdTasks *tasks, const double *b, doubl
     for (int32_t i = 0; i < shape->n; i++)
         t->x[i] = (float)(down * b[shape->order[i]]);
     td_parallel(tasks, shape->trees, forward_tree, t);
-    solve_top(t, tasks);
+    forward_top(t, tasks);
+    if (t->between != NULL)
+        t->between(t->context, t->x);
+    backward_top(t, tasks);
     td_parallel(tasks, shape->trees, backward_tree, t);
     for (int32_t i = 0; i < shape->n; i++)
         x[shape->order[i]] = largest * (double)t->x[i];

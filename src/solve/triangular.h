@@ -50,6 +50,9 @@ typedef struct tdTriangular
     float *x;      ///< right-hand side and solution, in the factor's order
     float *buffer; ///< by subtree: what it adds to the top
     float *work;   ///< by subtree, and one for the top: gathered rows
+    /// Between forward and backward: y = L^-1 b by the factor's order, times some number. NULL: none.
+    void (*between)(void *context, float *y);
+    void *context;
 } tdTriangular;
 
 tdStatus td_triangular_create(tdArena *arena, const tdTriangularShape *shape, tdIsa isa, tdTriangular *out,
@@ -65,6 +68,11 @@ void td_triangular_solve(tdTriangular *t, tdTasks *tasks, const double *b, doubl
 typedef void (*tdGemvFn)(int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y);
 void td_gemv_portable(int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y);
 void td_gemv_avx2(int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y);
+/// y = L^-1 y by the triangle of k columns A, or L^-T y.
+void td_triangle_forward_portable(int32_t k, const float *A, int32_t stride, float *y);
+void td_triangle_forward_avx2(int32_t k, const float *A, int32_t stride, float *y);
+void td_triangle_backward_portable(int32_t k, const float *A, int32_t stride, float *y);
+void td_triangle_backward_avx2(int32_t k, const float *A, int32_t stride, float *y);
 /// y -= A' x
 void td_gemv_transposed_portable(int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y);
 void td_gemv_transposed_avx2(int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y);

@@ -88,3 +88,30 @@ void TD_ISA(td_gemv_transposed)(int32_t m, int32_t k, const float *A, int32_t st
         y[j] -= r0;
     }
 }
+
+void TD_ISA(td_triangle_forward)(int32_t k, const float *A, int32_t stride, float *y)
+{
+    for (int32_t j = 0; j < k; j++)
+    {
+        const float *column = A + (int64_t)j * stride;
+        float value = y[j] /= column[j];
+        for (int32_t i = j + 1; i < k; i++)
+            y[i] -= column[i] * value;
+    }
+}
+
+void TD_ISA(td_triangle_backward)(int32_t k, const float *A, int32_t stride, float *y)
+{
+    for (int32_t j = k - 1; j >= 0; j--)
+    {
+        const float *column = A + (int64_t)j * stride;
+        tdF8 sums = {0};
+        int32_t i = j + 1;
+        for (; i + 8 <= k; i += 8)
+            sums += load8(column + i) * load8(y + i);
+        float sum = y[j] - sum8(sums);
+        for (; i < k; i++)
+            sum -= column[i] * y[i];
+        y[j] = sum / column[j];
+    }
+}

@@ -267,8 +267,8 @@ static tdStatus check_gravity(const tdModel *model, tdError *error)
     for (int b = 0; b < model->n_bodies; b++)
         if (model->bodies[b].modes != NULL && model->bodies[b].modes->framed && g[0] == 0 && g[1] == 0 && g[2] == 0)
             return td_fail(error, TD_ERROR_INPUT,
-                           "gravity cannot be set: the scene has none, and where it acts on the reduced body '%s' was "
-                           "not compiled; give the scene a gravity",
+                           "gravity cannot be set: the scene has none, and its effect on the reduced body '%s' was not "
+                           "compiled; give the scene a gravity",
                            model->bodies[b].name);
     return TD_OK;
 }

@@ -16,9 +16,13 @@
 #define MOVING        2.0  // kinetic energy: no physics. What is only elastic may be gone in the next step
 #define GAIN_ABSURD   1e6  // energy from nothing: no physics, wherever it sits
 #define EXPLICIT      20   // explicit steps keep another energy near this one: times the above
+#define SWING         0.1  // and by this share the two may differ without a word
 #define LONGEST_WAIT  256  // steps until the next attempt, after attempts in vain
 #define ROUNDING      1e-9 // of the terms of a balance: none of it is gained
 #define STILL         1e-6 // of the body's size in a step: energies of such motion are noise
+#define SLOWED        0.05 // of its spin that a body loses to nothing: worth a word
+#define SPINS         0.1  // of its energy: what a body that spins has in it, at least
+#define UNPAID        1e-3 // of its energy, that a step too long for the motion would have lifted a tree by
 // Of the work that internal forces do in a step, the share that is not quadratic in the motion.
 #define CURVED 0.5
 #define LONG   10  // steps in a row with elements inside out
@@ -67,6 +71,8 @@ void td_monitor_begin(const tdModel *model, tdState *state)
         model->bodies[b].ops->energy(model, &model->bodies[b], state, &kept[TD_MONITOR_KINETIC],
                                      &kept[TD_MONITOR_ELASTIC]);
         kept[TD_MONITOR_MOST] = kept[TD_MONITOR_KINETIC] + kept[TD_MONITOR_ELASTIC];
+        for (int c = 0; c < 3; c++)
+            kept[TD_MONITOR_TURNING + c] = NAN;
     }
     monitor->known = true;
     monitor->before[0] = monitor->waiting;
@@ -85,6 +91,13 @@ void td_monitor_start(const tdModel *model, tdState *state)
 {
     for (int64_t i = 0; i < model->coords; i++)
         state->monitor->last[i] = (state->own[i] - state->m[i]) / model->scheme.s;
+    // What holds a coordinate bears what acts on it.
+    for (int b = 0; b < model->n_bodies; b++)
+        for (int32_t k = 0; k < model->bodies[b].n_held; k++)
+        {
+            int64_t i = model->bodies[b].first + model->bodies[b].held[k];
+            state->monitor->last[i] = state->own[i] / model->scheme.s;
+        }
 }
 
 void td_monitor_outside(const tdModel *model, tdState *state)
@@ -112,8 +125,8 @@ void td_monitor_supports(const tdModel *model, tdState *state)
 }
 
 // Done on a body in the step [J]. Newmark's method and Runge-Kutta's have their balance at the ends of a step; the work
-// of one is that of the mean of both.
-static double work_on(const tdModel *model, const tdState *state, const tdBody *body)
+// of one is that of the mean of both, or with another share of its end.
+static double work_on(const tdModel *model, const tdState *state, const tdBody *body, double end)
 {
     const tdMonitor *monitor = state->monitor;
     bool ends = model->scheme.method != TD_METHOD_THETA;
@@ -121,9 +134,32 @@ static double work_on(const tdModel *model, const tdState *state, const tdBody *
     for (int64_t i = body->first; i < body->first + body->count; i++)
     {
         double f = monitor->outside[i] / s;
-        sum += (ends ? 0.5 * (f + monitor->last[i]) : f) * (state->q[i] - state->start[i]);
+        double acts = ends ? monitor->last[i] + end * (f - monitor->last[i]) : f;
+        sum += acts * (state->q[i] - state->start[i]);
     }
     return sum;
+}
+
+// T + U is not what Newmark's method keeps unless gamma = 1/2 and beta = 1/4, but (T. J. R. Hughes, The Finite Element
+// Method, 9.1)
+//
+//     T + U + (beta - gamma / 2) h^2 / 2 a'Ma,   with the work of gamma f_end + (1 - gamma) f_start
+//
+// falls for any motion if 2 beta >= gamma >= 1/2. What it gained beside that is what counts. Returns what is to be
+// added to the gain of T + U.
+static double newmark_share(const tdModel *model, tdState *state, const tdBody *body, double work)
+{
+    const tdScheme *scheme = &model->scheme;
+    double over = 2 * scheme->beta - scheme->gamma;
+    if (scheme->method != TD_METHOD_NEWMARK || scheme->gamma < 0.5 || over < 0 || (scheme->gamma == 0.5 && over == 0))
+        return 0;
+    double *v = state->v, start = 0, end = 0;
+    state->v = state->a_start;
+    body->ops->energy(model, body, state, &start, NULL);
+    state->v = state->a;
+    body->ops->energy(model, body, state, &end, NULL);
+    state->v = v;
+    return 0.5 * over * scheme->h * scheme->h * (end - start) + work - work_on(model, state, body, scheme->gamma);
 }
 
 double td_monitor_increment(const tdModel *model, tdState *state)
@@ -151,11 +187,12 @@ static double noise(const tdModel *model, const tdBody *body)
     return body->mass * v * v;
 }
 
-static const char *remedy(const tdModel *model)
+static const char *remedy(const tdModel *model, const tdBody *body)
 {
     if (model->scheme.ce == 0)
         return "use a smaller time_step, or an implicit integrator";
-    bool newton = model->settings.newton;
+    // To the linear law Newton's method is the same as one linearization.
+    bool newton = model->settings.newton || (body->ops->nodal && body->soft->constant);
     if (!td_scheme_settles(&model->scheme))
         return newton ? "use 'method: backward_euler' or a smaller time_step"
                       : "use 'method: backward_euler', 'newton: true' or a smaller time_step";
@@ -177,7 +214,8 @@ static double account(const tdModel *model, tdState *state, const tdBody *body, 
     double *next = numbers_of(state->monitor->next, body->index);
     tdReport *report = &state->report;
     double before = kept[TD_MONITOR_KINETIC] + arrival->elastic_start, after = arrival->kinetic + arrival->elastic;
-    double work = work_on(model, state, body), gain = after - before - work;
+    double work = work_on(model, state, body, 0.5);
+    double gain = after - before - work + newmark_share(model, state, body, work);
     double size = fabs(before) + fabs(after) + fabs(work);
     if (fabs(gain) <= ROUNDING * size)
         gain = 0;
@@ -207,6 +245,42 @@ static double curvature(const tdArrival *arrival, double most, double noise)
     return size > 0 ? fabs(change - mean) / size : 0;
 }
 
+// Whether a body that nothing holds loses its spin. Impulses act at a = x + (1 - theta_vq) h v, so that
+//
+//     L_end - L_start = sum a x s f_out - sum a x s f_int
+//
+// Inner forces have no torque. Those of one linearization have, of second order in the motion of the step: that is what
+// is lost, beside (2 theta - 1) (h w)^2 of L that the integrator itself takes at the rate of turn w. A body spins if a
+// good part of its energy is in it; of others nothing is said. Returns the share that was lost so far.
+static double slowed(const tdModel *model, tdState *state, const tdBody *body, const tdArrival *arrival)
+{
+    const tdScheme *scheme = &model->scheme;
+    const double *kept = numbers_of(state->monitor->kept, body->index), *impulse = state->monitor->outside;
+    double *next = numbers_of(state->monitor->next, body->index);
+    double late = (1 - scheme->theta_vq) * scheme->h, lost = 0, square = 0, twist[3] = {0};
+    next[TD_MONITOR_SLOWED] = 0;
+    for (int c = 0; c < 3; c++)
+    {
+        next[TD_MONITOR_TURNING + c] = arrival->turns ? arrival->turning[c] : NAN;
+        square += arrival->spin[c] * arrival->spin[c];
+    }
+    bool spins = square > 2 * SPINS * arrival->inertia * (next[TD_MONITOR_MOST] + noise(model, body));
+    if (!arrival->turns || scheme->method != TD_METHOD_THETA || !spins || isnan(kept[TD_MONITOR_TURNING]))
+        return 0;
+    for (int64_t i = body->first; i < body->first + body->count; i += 3)
+        for (int c = 0; c < 3; c++)
+        {
+            int64_t d = i + (c + 1) % 3, e = i + (c + 2) % 3;
+            twist[c] += (state->start[d] + late * state->v_start[d]) * impulse[e] -
+                        (state->start[e] + late * state->v_start[e]) * impulse[d];
+        }
+    for (int c = 0; c < 3; c++)
+        lost += (kept[TD_MONITOR_TURNING + c] + twist[c] - arrival->turning[c]) * arrival->spin[c] / square;
+    double turn = scheme->h * 2 * (arrival->kinetic - arrival->drift) / sqrt(square);
+    lost -= scheme->h * arrival->braked + fmax(2 * scheme->theta - 1, 0) * turn * turn;
+    return next[TD_MONITOR_SLOWED] = fmax(0, kept[TD_MONITOR_SLOWED] + lost);
+}
+
 static tdStatus refuse(const tdModel *model, tdState *state, const tdBody *body)
 {
     const double *next = numbers_of(state->monitor->next, body->index);
@@ -215,11 +289,11 @@ static tdStatus refuse(const tdModel *model, tdState *state, const tdBody *body)
     if (!isfinite(next[TD_MONITOR_KINETIC]) || !isfinite(next[TD_MONITOR_ELASTIC]))
         return td_fail(&state->report.error, TD_ERROR_NUMERIC,
                        "the energy of body '%s' is not finite at t = %g s (step %lld); %s", body->name, end, step,
-                       remedy(model));
+                       remedy(model, body));
     return td_fail(&state->report.error, TD_ERROR_NUMERIC,
-                   "body '%s' has gained %.3g J from nothing by t = %g s (step %lld), and never came by more than %.3g "
-                   "J: this is no physics; %s",
-                   body->name, next[TD_MONITOR_GAIN], end, step, next[TD_MONITOR_MOST], remedy(model));
+                   "body '%s' has gained %.3g J from nothing by t = %g s (step %lld), and never received more than "
+                   "%.3g J as work: this is not physical; %s",
+                   body->name, next[TD_MONITOR_GAIN], end, step, next[TD_MONITOR_MOST], remedy(model, body));
 }
 
 // Whether a law of small displacements still holds.
@@ -251,12 +325,18 @@ tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful)
         double honest = next[TD_MONITOR_MOST] + noise(model, body);
         if (!isfinite(arrival.elastic) || !(arrival.kinetic <= MOVING * limit * honest) || !(share <= GAIN_ABSURD))
             return refuse(model, state, body);
-        if (share > GAIN_DOUBTFUL * limit)
-        {
+        if (share > (limit > 1 ? SWING : GAIN_DOUBTFUL))
             doubt(state, TD_DOUBT_ENERGY, b);
-            *doubtful = *doubtful || next[TD_MONITOR_GAIN] > kept[TD_MONITOR_GAIN];
+        if (share > GAIN_DOUBTFUL * limit && next[TD_MONITOR_GAIN] > kept[TD_MONITOR_GAIN])
+            *doubtful = true;
+        if (slowed(model, state, body, &arrival) > SLOWED)
+        {
+            doubt(state, TD_DOUBT_SPIN, b);
+            *doubtful = *doubtful || next[TD_MONITOR_SLOWED] > kept[TD_MONITOR_SLOWED];
         }
         double curved = state->newton ? 0 : curvature(&arrival, next[TD_MONITOR_MOST], noise(model, body));
+        if (arrival.unpaid > UNPAID * honest)
+            curved = fmax(curved, CURVED + arrival.unpaid / honest);
         report->linearization_error = fmax(report->linearization_error, curved);
         if (curved > CURVED)
         {
@@ -301,22 +381,32 @@ static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
 {
     const tdReport *report = &state->report;
     const double *kept = numbers_of(state->monitor->kept, b);
-    const char *name = model->bodies[b].name, *way = remedy(model);
+    const char *name = model->bodies[b].name, *way = remedy(model, &model->bodies[b]);
     char text[400] = "";
     switch (kind)
     {
     case TD_DOUBT_ENERGY:
-        snprintf(text, sizeof text, "body '%s' has gained %.3g J from nothing, %.0f %% of all it came by honestly; %s",
-                 name, kept[TD_MONITOR_GAIN], 100 * kept[TD_MONITOR_GAIN] / kept[TD_MONITOR_MOST], way);
+        snprintf(text, sizeof text,
+                 "body '%s' has gained %.3g J from nothing, %.0f %% of all the energy that it was given%s; %s", name,
+                 kept[TD_MONITOR_GAIN], 100 * kept[TD_MONITOR_GAIN] / kept[TD_MONITOR_MOST],
+                 patience(&model->scheme) > 1 ? ": its energy swings where the time step is near the longest stable one"
+                                              : "",
+                 way);
+        break;
+    case TD_DOUBT_SPIN:
+        snprintf(
+            text, sizeof text,
+            "body '%s' has lost %.0f %% of its angular momentum to discretization error; use 'newton: true', 'law: "
+            "corotational_lagged' or a smaller time_step",
+            name, 100 * kept[TD_MONITOR_SLOWED]);
         break;
     case TD_DOUBT_LINEARIZATION:
-        snprintf(text, sizeof text,
-                 "body '%s' moves so far in a step that one linearization does not describe it (error %.2g); %s", name,
+        snprintf(text, sizeof text, "body '%s' moves too far in a step for one linearization (error %.2g); %s", name,
                  report->linearization_error, way);
         break;
     case TD_DOUBT_INVERSION:
         snprintf(text, sizeof text,
-                 "body '%s' has had elements inside out for %d steps; use a smaller time_step, smaller loads or a "
+                 "body '%s' has had inverted elements for %d steps; use a smaller time_step, smaller loads or a "
                  "finer mesh",
                  name, LONG);
         break;
@@ -392,10 +482,10 @@ static void book_relaxation(const tdModel *model, tdState *state)
     for (int b = 0; b < model->n_bodies; b++)
     {
         const double *kept = numbers_of(state->monitor->kept, b);
-        double *next = numbers_of(state->monitor->next, b), kinetic = 0, stored = 0;
+        double *next = numbers_of(state->monitor->next, b), stored = 0;
         if (isnan(state->monitor->change[b]))
             continue;
-        model->bodies[b].ops->energy(model, &model->bodies[b], state, &kinetic, &stored);
+        model->bodies[b].ops->energy(model, &model->bodies[b], state, NULL, &stored);
         report->dissipated -= stored - kept[TD_MONITOR_ELASTIC] - state->monitor->change[b];
         report->energy += stored - next[TD_MONITOR_ELASTIC];
         next[TD_MONITOR_ELASTIC] = stored;
@@ -419,9 +509,9 @@ static void judge_solver(const tdModel *model, tdState *state)
     if (*count == SLOW)
         td_log(
             &state->settings, TD_LOG_WARNING,
-            "t = %g s (step %lld): conjugate gradients take %d iterations a step, and a factorization would cost "
+            "t = %g s (step %lld): conjugate gradients take %d iterations per step, and a factorization would cost "
             "about as much as %d of them; 'solver: {type: cg}' keeps the factor of the first step, use 'type: auto', "
-            "which makes a new one where that pays",
+            "which makes a new one when that is cheaper",
             state->time, (long long)state->steps, report->cg_iterations, passes * cost);
 }
 
@@ -477,11 +567,12 @@ const char *td_doubt_name(tdDoubt doubt)
     {
     case TD_DOUBT_ENERGY: return "energy from nothing";
     case TD_DOUBT_LINEARIZATION: return "far from its linearization";
-    case TD_DOUBT_INVERSION: return "elements inside out";
+    case TD_DOUBT_INVERSION: return "inverted elements";
     case TD_DOUBT_PENETRATION: return "deep penetration";
     case TD_DOUBT_TUNNELLING: return "passed through";
     case TD_DOUBT_EJECTION: return "pushed apart";
     case TD_DOUBT_LAW: return "beyond the linear law";
+    case TD_DOUBT_SPIN: return "angular momentum lost";
     }
     return "unknown";
 }
@@ -498,7 +589,8 @@ const char *td_monitor_caveat(const tdScheme *scheme, bool newton, const tdLaw *
     if (law->constant)
         return NULL;
     if (lagged && damps)
-        return "elastic energy is too large in steps in which the body turns far, and is gone in the next one; use law "
+        return "elastic energy is too large in steps in which the body rotates far, and vanishes in the next one; use "
+               "law "
                "'corotational' or a smaller time_step where that is reported";
     if (lagged)
         return "rotations of the step's start gain energy with an integrator that does not damp; use law "
@@ -506,7 +598,7 @@ const char *td_monitor_caveat(const tdScheme *scheme, bool newton, const tdLaw *
     if (damps && newton)
         return NULL;
     if (damps)
-        return "one linearization can gain energy where a step is large; such steps are taken again by Newton's method";
+        return "one linearization can gain energy where a step is large; such steps are repeated with Newton's method";
     return newton ? "an integrator that does not damp keeps the energy of this law to second order of the time step "
                     "only; watch energy_gain in the report"
                   : "one linearization with an integrator that does not damp can gain energy; use 'newton: true', or "

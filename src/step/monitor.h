@@ -15,11 +15,13 @@ struct tdLaw;
 
 enum
 {
-    TD_MONITOR_KINETIC,  // [J] at the end of the last step
-    TD_MONITOR_ELASTIC,  //
-    TD_MONITOR_GAIN,     // [J] come from nothing since damping last took all of it back
-    TD_MONITOR_MOST,     // [J] the most energy that it came by honestly
-    TD_MONITOR_INVERTED, // steps in a row with elements inside out
+    TD_MONITOR_KINETIC,                         // [J] at the end of the last step
+    TD_MONITOR_ELASTIC,                         //
+    TD_MONITOR_GAIN,                            // [J] come from nothing since damping last took all of it back
+    TD_MONITOR_MOST,                            // [J] the most energy that it came by honestly
+    TD_MONITOR_INVERTED,                        // steps in a row with elements inside out
+    TD_MONITOR_TURNING,                         // [kg m^2/s] angular momentum, 3 numbers; NAN: not known
+    TD_MONITOR_SLOWED = TD_MONITOR_TURNING + 3, // share of its spin that was lost to nothing
     TD_MONITOR_NUMBERS
 };
 

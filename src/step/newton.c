@@ -3,12 +3,14 @@
 #include "base/log.h"
 #include "constraint/bonded.h"
 #include "constraint/condense.h"
+#include "constraint/constraint.h"
 #include "contact/contact.h"
 #include "step/monitor.h"
 #include "step/stage.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 // ---------------------------------------------------------------- held coordinates
@@ -51,6 +53,7 @@ static void place_unknown(const tdModel *model, tdState *state, double length)
 static void evaluation_point(const tdModel *model, tdState *state, bool arrived)
 {
     const tdScheme *scheme = &model->scheme;
+    state->q_r = state->q_c;
     td_scheme_evaluate(scheme, model->coords, state->q, state->v, state->a, state->v_new, state->q_e, state->v_e,
                        state->inertia);
     if (td_scheme_ends_apart(scheme))
@@ -70,6 +73,30 @@ static void evaluation_point(const tdModel *model, tdState *state, bool arrived)
                 state->inertia[i] = scheme->gamma * (state->v_new[i] - state->v[i]);
         }
     }
+}
+
+// The first pass takes most bodies where the step begins, but those that set out by themselves where forces begin to
+// act on them, later. A rod or a cable between the two is as long and points the way that it does at one time: the
+// later one.
+static void place_together(const tdModel *model, tdState *state)
+{
+    const tdScheme *scheme = &model->scheme;
+    bool late = false;
+    for (int b = 0; b < model->n_bodies; b++)
+        late = late || model->bodies[b].ops->set_out != NULL;
+    if (!late || !td_scheme_sets_out_late(scheme))
+        return;
+    state->q_r = state->q_together;
+    double *none = td_scratch_take(state);
+    memset(none, 0, (size_t)model->coords * sizeof *none);
+    td_scheme_end(scheme, model->coords, state->q, state->v, none, state->q_r);
+    td_scratch_give(state, none);
+    for (int b = 0; b < model->n_bodies; b++)
+        for (int32_t k = 0; k < model->bodies[b].n_held; k++)
+        {
+            int64_t i = model->bodies[b].first + model->bodies[b].held[k];
+            state->q_r[i] = state->q[i] + (1 - scheme->theta_vq) * (state->q_end[i] - state->q[i]);
+        }
 }
 
 // ---------------------------------------------------------------- what went wrong
@@ -92,6 +119,17 @@ tdStatus td_step_fail_element(const tdModel *model, tdState *state)
     return td_fail(&state->report.error, TD_ERROR_NUMERIC,
                    "%s turned inside out or flew apart at t = %g s (step %lld); %s", element,
                    state->time + model->scheme.h, (long long)state->steps + 1, td_step_advice(model));
+}
+
+// ---------------------------------------------------------------- tolerance
+
+#define RETRY_TOLERANCE 1e-5 // of residuals and misses
+
+// Where a step of one linearization is taken again, a solution that is good enough ends it.
+static double newton_tolerance(const tdModel *model, const tdState *state)
+{
+    double tolerance = model->settings.tolerance;
+    return state->follow ? fmax(tolerance, RETRY_TOLERANCE) : tolerance;
 }
 
 // ---------------------------------------------------------------- line search
@@ -139,7 +177,8 @@ static tdStatus line_search(const tdModel *model, tdState *state, double before,
     for (int k = 0; k < 10; k++)
     {
         TD_TRY(try_length(model, state, length, size, &slope, clock));
-        bool falls = *size <= (1 - 1e-4 * length) * before || *size <= 1e-12 * state->scale;
+        // What is within the tolerance is not sent back: below it a residual may have nothing but rounding to fall by.
+        bool falls = *size <= (1 - 1e-4 * length) * before || *size <= newton_tolerance(model, state) * state->scale;
         if (falls || (isfinite(*size) && fabs(slope) <= 0.9 * fabs(state->slope)))
             return TD_OK;
         state->report.line_search_steps++;
@@ -158,7 +197,7 @@ static tdStatus line_search(const tdModel *model, tdState *state, double before,
 
 // ---------------------------------------------------------------- whether it is solved
 
-#define RETRY_TOLERANCE 1e-5 // of residuals and misses
+#define LAG 1e-6 // of the friction of cables
 
 // Whether a Newton step is lost in the rounding of the positions it would change: then there is no nearer
 // solution in these numbers, whatever the tolerance.
@@ -173,27 +212,51 @@ static bool is_rounding(const tdModel *model, const tdState *state)
     return model->scheme.ce * step <= 4 * DBL_EPSILON * size;
 }
 
+#define NOISE 4 // times what rounding does to forces
+
+// What the rounding of positions leaves in the momentum balance, however many iterations there are: A times changes of
+// a last digit, with signs as they come. Without loads that is all there is, and nothing to be relative to.
+static double rounding_of_forces(const tdModel *model, tdState *state)
+{
+    double size = model->size, square = 0, *moved = td_scratch_take(state), *force = td_scratch_take(state);
+    for (int64_t i = 0; i < model->coords; i++)
+        size = fmax(size, fabs(state->q_e[i]));
+    for (int b = 0; b < model->n_bodies && model->scheme.ce > 0; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        for (int64_t i = 0; i < body->count; i++)
+            moved[i] = ((uint64_t)i * UINT64_C(0x9E3779B97F4A7C15) >> 63 ? 1 : -1) * DBL_EPSILON * size;
+        body->ops->multiply(model, body, state, moved, force);
+        for (int64_t i = 0; i < body->count; i++)
+            square += force[i] * force[i];
+    }
+    td_scratch_give(state, moved);
+    return model->scheme.ce > 0 ? sqrt(square) / model->scheme.ce : 0;
+}
+
 // What residuals are relative to.
 static double residual_scale(const tdState *state)
 {
     return state->joined ? fmax(state->scale, state->contact->scale) : state->scale;
 }
 
-// Where a step of one linearization is taken again, a solution that is good enough ends it.
-static double newton_tolerance(const tdModel *model, const tdState *state)
+// The residual as a share of the forces; where a pass did not halve it and rounding is as large, of that.
+static double relative_residual(const tdModel *model, tdState *state, double size, double last)
 {
-    double tolerance = model->settings.tolerance;
-    return state->follow ? fmax(tolerance, RETRY_TOLERANCE) : tolerance;
+    double tolerance = newton_tolerance(model, state), scale = residual_scale(state);
+    if (size > tolerance * scale && size > 0.5 * last && isfinite(size))
+        scale = fmax(scale, NOISE * rounding_of_forces(model, state) / tolerance);
+    return scale > 0 ? size / scale : 0;
 }
 
 // Whether a Newton iterate is the solution: forces in balance and, where efforts are unknown, displacements and
 // effectors as the linearization said. In inverse control the next linearization must not lead elsewhere either.
-static bool is_solved(const tdModel *model, const tdState *state, double size, double miss, int unknowns)
+static bool is_solved(const tdModel *model, const tdState *state, double miss, int unknowns)
 {
     double tolerance = newton_tolerance(model, state);
-    if (size > tolerance * residual_scale(state) && !is_rounding(model, state))
+    if (state->report.residual > tolerance && !is_rounding(model, state))
         return false;
-    if (td_constraint_lag(model, state) > 1e-6) // a millionth of the friction
+    if (td_constraint_lag(model, state) > LAG)
         return false;
     if (unknowns == 0)
         return true;
@@ -205,6 +268,43 @@ static bool is_solved(const tdModel *model, const tdState *state, double size, d
     for (int64_t i = 0; i < model->coords; i++)
         step = fmax(step, fabs(state->dv[i]));
     return model->scheme.c * step <= 1e-5 * model->size;
+}
+
+// Forces in balance are an equilibrium where they obey the laws of contact as well. A solver that stopped at its bound
+// leaves some that do not; in motion the next step goes on from there, but here nothing would say so.
+static tdStatus check_contact(const tdModel *model, tdState *state)
+{
+    if (model->scheme.method != TD_METHOD_STATIC || !state->joined || !state->contact->limit)
+        return TD_OK;
+    return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                   "the contact solver reached its iteration limit at t = %g s (step %lld), with a residual of %.2g: "
+                   "its forces do not obey the law of friction; %s",
+                   state->time + model->scheme.h, (long long)state->steps + 1, state->report.contact_residual,
+                   model->contact_solver == TD_CONTACT_NLCP ? "use 'contact: {solver: sap, sliding: corrected}'"
+                                                            : td_step_advice(model));
+}
+
+// What of is_solved was not met in all those passes.
+static tdStatus fail_to_converge(const tdModel *model, tdState *state, double miss, int passes)
+{
+    double tolerance = newton_tolerance(model, state);
+    char why[200];
+    if (state->report.residual > tolerance)
+        snprintf(why, sizeof why, "relative residual %.2e after %d iterations, %.2e required", state->report.residual,
+                 passes, tolerance);
+    else if (isinf(miss))
+        snprintf(why, sizeof why, "forces are in balance, but %d iterations were cut short by the line search", passes);
+    else if (miss > tolerance)
+        snprintf(why, sizeof why,
+                 "forces are in balance, but prescribed displacements have a relative error of %.2e after %d "
+                 "iterations, %.2e required",
+                 miss, passes, tolerance);
+    else
+        snprintf(why, sizeof why, "forces are in balance, but %s still changes after %d iterations",
+                 td_constraint_lag(model, state) > LAG ? "the friction of a cable" : "the choice of inverse control",
+                 passes);
+    return td_fail(&state->report.error, TD_ERROR_NUMERIC, "Newton did not converge at t = %g s (step %lld): %s; %s",
+                   state->time + model->scheme.h, (long long)state->steps + 1, why, td_step_advice(model));
 }
 
 // ---------------------------------------------------------------- passes
@@ -234,6 +334,7 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
             model->bodies[b].ops->set_out(model, &model->bodies[b], state);
     place_held(model, state);
     evaluation_point(model, state, false);
+    place_together(model, state);
     td_stage_charge(state, TD_STAGE_KINEMATICS, clock);
     TD_TRY(td_contact_find(model, state));
     td_stage_charge(state, TD_STAGE_COLLIDE, clock);
@@ -257,6 +358,8 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         TD_TRY(td_stage_forces(model, state, true, clock));
         if (state->bad_element >= 0)
             return td_step_fail_element(model, state);
+        if (!newton)
+            td_constraint_lead(model, state);
         TD_TRY(td_stage_free(model, state));
         td_stage_charge(state, TD_STAGE_FREE, clock);
         int unknowns = 0;
@@ -270,21 +373,17 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         }
         memset(state->held, 0, (size_t)model->coords * sizeof(double));
         TD_TRY(line_search(model, state, pass == 0 || unknowns > 0 ? state->rhs : size, &size, clock));
-        state->report.residual = residual_scale(state) > 0 ? size / residual_scale(state) : 0;
+        state->report.residual = relative_residual(model, state, size, last_size);
         miss = fmax(td_condense_miss(model, state), td_contact_miss(model, state));
-        if (is_solved(model, state, size, miss, unknowns))
+        if (is_solved(model, state, miss, unknowns))
         {
+            TD_TRY(check_contact(model, state));
             td_monitor_outside(model, state);
             td_monitor_supports(model, state);
             return TD_OK;
         }
         if (pass + 1 >= settings->max_iterations)
-            return td_fail(
-                &state->report.error, TD_ERROR_NUMERIC,
-                "Newton did not converge at t = %g s (step %lld): relative residual %.2e after %d iterations, "
-                "%.2e asked for; %s",
-                state->time + model->scheme.h, (long long)state->steps + 1, state->report.residual, pass + 1,
-                newton_tolerance(model, state), td_step_advice(model));
+            return fail_to_converge(model, state, miss, pass + 1);
     }
 }
 

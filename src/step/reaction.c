@@ -27,15 +27,18 @@ static void visit_contacts(const tdModel *model, const tdState *state, int b, td
         for (int s = 0; s < 2; s++)
         {
             const tdContact *contact = &state->contact->contacts[i];
-            double x[3], f[3];
+            double x[3], f[3], torque[3];
             tdPose pose;
             if (points[i].body[s] != b)
                 continue;
             body->ops->part(body, state, state->q + body->first, NULL, points[i].link[s], &pose, NULL);
             td_place(&pose, s == 0 ? contact->a.local : contact->b.local, x);
             for (int c = 0; c < 3; c++)
+            {
                 f[c] = s == 0 ? -points[i].force[c] : points[i].force[c];
-            visit(context, points[i].link[s], x, f);
+                torque[c] = s == 0 ? -points[i].torque[c] : points[i].torque[c];
+            }
+            visit(context, points[i].link[s], x, f, torque);
         }
 }
 
@@ -47,7 +50,7 @@ static void visit_bonds(const tdModel *model, const tdState *state, int b, tdLoa
             const tdPointSet *set = &model->contact->bonds[i].side[s];
             double x[3], f[3];
             if (set->body == b && td_bond_side_force(model, state, i, s, x, f))
-                visit(context, model->bodies[b].parts->of_node[set->nodes[0]], x, f);
+                visit(context, model->bodies[b].parts->of_node[set->nodes[0]], x, f, NULL);
         }
 }
 
@@ -62,7 +65,7 @@ static void visit_point(const tdModel *model, const tdState *state, const tdPoin
         one = one && of_node[set->nodes[k]] == of_node[set->nodes[set->start[p]]];
     if (one)
     {
-        visit(context, of_node[set->nodes[set->start[p]]], x, f);
+        visit(context, of_node[set->nodes[set->start[p]]], x, f, NULL);
         return;
     }
     const double *nodes = body->ops->nodes(model, body, state);
@@ -71,7 +74,7 @@ static void visit_point(const tdModel *model, const tdState *state, const tdPoin
         double share[3];
         for (int c = 0; c < 3; c++)
             share[c] = set->weights[k] * f[c];
-        visit(context, of_node[set->nodes[k]], nodes + 3 * (int64_t)set->nodes[k], share);
+        visit(context, of_node[set->nodes[k]], nodes + 3 * (int64_t)set->nodes[k], share, NULL);
     }
 }
 
@@ -113,15 +116,16 @@ void td_part_loads(const tdModel *model, const tdState *state, int b, tdLoadVisi
         visit_actuator(model, state, a, b, visit, context);
     for (int k = 0; k < TD_SPRINGS; k++)
         if (td_spring_get(state->springs, k, &spring) && spring.body == b && td_state_spring(model, state, k, x, f))
-            visit(context, model->bodies[b].parts->of_node[spring.nodes[0]], x, f);
+            visit(context, model->bodies[b].parts->of_node[spring.nodes[0]], x, f, NULL);
 }
 
 // ---------------------------------------------------------------- the base
 
-static void take_away(void *context, int part, const double x[3], const double f[3])
+static void take_away(void *context, int part, const double x[3], const double f[3], const double *torque)
 {
     double *force = context;
     (void)part;
+    (void)torque;
     (void)x;
     for (int c = 0; c < 3; c++)
         force[c] -= f[c];

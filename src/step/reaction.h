@@ -4,8 +4,8 @@
 #pragma once
 #include "core/model.h"
 
-/// A force f [N] at the place x [m] of a part, where it is now.
-typedef void tdLoadVisit(void *context, int part, const double x[3], const double f[3]);
+/// A force f [N] at the place x [m] of a part, where it is now, with a torque [N m] (NULL: none).
+typedef void tdLoadVisit(void *context, int part, const double x[3], const double f[3], const double *torque);
 
 /// All but gravity, of a body with parts: contacts, attachments and rods, cables and forces, springs.
 void td_part_loads(const tdModel *model, const tdState *state, int body, tdLoadVisit *visit, void *context);

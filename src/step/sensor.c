@@ -91,7 +91,7 @@ static void add_wrench(jointLoad *load, double sign, const double x[3], const do
     }
 }
 
-static void take_load(void *context, int part, const double x[3], const double f[3])
+static void take_load(void *context, int part, const double x[3], const double f[3], const double *torque)
 {
     jointLoad *load = context;
     const int32_t *parent = load->model->bodies[load->body].parts->parent;
@@ -104,6 +104,8 @@ static void take_load(void *context, int part, const double x[3], const double f
     double half[3] = {x[0], x[1], x[2]};
     go_halfway(load->model, &motion, half);
     add_wrench(load, -1, half, f);
+    for (int k = 0; torque != NULL && k < 3; k++)
+        load->wrench[3 + k] -= torque[k];
 }
 
 // Force and torque in the world, about the link's origin halfway through the step.

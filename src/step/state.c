@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Making, reading and restoring a state.
-#include "core/state.h"
+#include "core/state_room.h"
 
 #include "base/hash.h"
 #include "body/soft.h"
@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,8 @@ static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *erro
     if (state->scratch == NULL)
         return td_fail_memory(error, "the state");
     state->scratch->length = model->coords > 0 ? model->coords : 1;
-    state->scratch->room = TD_TAKE(&state->arena, double, TD_SCRATCH_VECTORS * state->scratch->length);
+    state->scratch->room =
+        TD_ROOM_TAKE(&state->arena, double, &state->scratch->room, TD_SCRATCH_VECTORS * state->scratch->length);
     if (state->scratch->room == NULL)
         return td_fail_memory(error, "the state");
     double **over_inputs[] = {&state->override, &state->input, &state->input_end, &state->load_last, &state->load_next};
@@ -39,11 +41,14 @@ static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *erro
         if ((*over_inputs[i] = TD_TAKE(&state->arena, double, model->n_inputs + 1)) == NULL)
             return td_fail_memory(error, "the state");
     state->q_c = td_scheme_ends_apart(&model->scheme) ? TD_TAKE(&state->arena, double, model->coords) : state->q_e;
-    if (state->q_c == NULL)
+    state->q_together =
+        td_scheme_sets_out_late(&model->scheme) ? TD_TAKE(&state->arena, double, model->coords) : state->q_c;
+    state->q_r = state->q_c;
+    if (state->q_c == NULL || state->q_together == NULL)
         return td_fail_memory(error, "the state");
     state->bodies = TD_TAKE(&state->arena, tdBodyState *, model->n_bodies);
     state->springs = TD_TAKE(&state->arena, double, TD_SPRINGS *TD_SPRING_NUMBERS);
-    state->listed = TD_TAKE(&state->arena, tdStateArray, td_state_most_arrays(model));
+    state->listed = TD_ROOM_TAKE(&state->arena, tdStateArray, &state->listed, td_state_most_arrays(model));
     state->parameters = TD_TAKE(&state->arena, double, TD_STATE_PARAMETERS(model));
     if (state->bodies == NULL || state->springs == NULL || state->listed == NULL || state->parameters == NULL)
         return td_fail_memory(error, "the state");
@@ -57,8 +62,8 @@ static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *erro
     return TD_OK;
 }
 
-static tdStatus create(const tdModel *model, const tdSettings *settings, bool pool, const tdState *like, tdState **out,
-                       tdError *error)
+static tdStatus create(const tdModel *model, const tdSettings *settings, bool pool, const tdState *like, tdRoom *room,
+                       tdState **out, tdError *error)
 {
     *out = NULL;
     tdState *state = td_take(1, sizeof *state);
@@ -70,6 +75,8 @@ static tdStatus create(const tdModel *model, const tdSettings *settings, bool po
     state->weight = 1;
     tdStatus status = pool ? td_tasks_create(state->settings.threads, &state->tasks, error)
                            : td_tasks_create_within(&state->tasks, error);
+    if (status == TD_OK && room != NULL && !td_room_enter(&state->arena, room))
+        status = td_fail_memory(error, "the state");
     if (status == TD_OK)
         status = take_vectors(model, state, error);
     if (status == TD_OK)
@@ -103,13 +110,19 @@ static tdStatus create(const tdModel *model, const tdSettings *settings, bool po
 
 tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdState **out, tdError *error)
 {
-    return create(model, settings, true, NULL, out, error);
+    return create(model, settings, true, NULL, NULL, out, error);
 }
 
 tdStatus td_state_create_like(const tdModel *model, const tdSettings *settings, const tdState *like, tdState **out,
                               tdError *error)
 {
-    return create(model, settings, false, like, out, error);
+    return create(model, settings, false, like, NULL, out, error);
+}
+
+tdStatus td_state_create_in(const tdModel *model, const tdSettings *settings, const tdState *like, tdRoom *room,
+                            tdState **out, tdError *error)
+{
+    return create(model, settings, false, like, room, out, error);
 }
 
 void td_state_free(tdState *state)
@@ -204,9 +217,19 @@ uint64_t td_state_hash(const tdModel *model, const tdState *state)
     return hash;
 }
 
+// Of the text of an error its end alone: it is a kilobyte.
+static void clear_report(tdReport *report)
+{
+    tdError *error = &report->error;
+    memset(&report->newton_iterations, 0, sizeof *report - offsetof(tdReport, newton_iterations));
+    report->status = error->status = TD_OK;
+    error->line = 0;
+    error->file[0] = error->field[0] = error->message[0] = '\0';
+}
+
 tdStatus td_state_restore(const tdModel *model, tdState *state, tdError *error)
 {
-    state->report = (tdReport){0};
+    clear_report(&state->report);
     state->gravity = 1;
     TD_TRY(td_springs_check(model, state->springs, error));
     TD_TRY(td_tools_check(model, state, error));

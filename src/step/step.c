@@ -11,9 +11,10 @@
 //     publish     reactions, report                                          -> output
 //
 // Rows come before the free motion because their stiffness (a cable that turns, a pressure on a moving surface) is
-// part of A. Kinematics to solve repeat within a step when Newton iterates (newton.c). A step is judged before it is
-// accepted (monitor.h): one linearization that went wrong is taken again by Newton's method (attempt.c), a static load
-// that is too much is brought on in parts (load_step.c), and a step that fails leaves the state as it was.
+// part of A. The stages free and solve are in solve.c. Kinematics to solve repeat within a step when Newton iterates
+// (newton.c). A step is judged before it is accepted (monitor.h): one linearization that went wrong is taken again by
+// Newton's method (attempt.c), a static load that is too much is brought on in parts (load_step.c), and a step that
+// fails leaves the state as it was.
 #include "base/timer.h"
 #include "constraint/condense.h"
 #include "constraint/friction.h"
@@ -71,7 +72,7 @@ void td_stage_latch_share(const tdModel *model, tdState *state, double share)
     td_constraint_latch(model, state, share);
 }
 
-// ---------------------------------------------------------------- kinematics, forces, constrain, free, solve
+// ---------------------------------------------------------------- kinematics, forces, constrain
 
 void td_stage_kinematics(const tdModel *model, tdState *state)
 {
@@ -94,82 +95,6 @@ tdStatus td_stage_forces(const tdModel *model, tdState *state, bool tangent, dou
     else
         td_contact_push(model, state, state->m);
     td_stage_charge(state, TD_STAGE_CONSTRAIN, clock);
-    return TD_OK;
-}
-
-tdStatus td_stage_free(const tdModel *model, tdState *state)
-{
-    state->rhs = state->slope = 0;
-    td_condense_ahead(model, state);
-    for (int b = 0; b < model->n_bodies; b++)
-    {
-        tdStatus status = model->bodies[b].ops->free_motion(model, &model->bodies[b], state);
-        if (status == TD_OK)
-            continue;
-        char why[sizeof state->report.error.message];
-        memcpy(why, state->report.error.message, sizeof why);
-        return td_fail(&state->report.error, status, "body '%s', t = %g s (step %lld): %.480s", model->bodies[b].name,
-                       state->time + model->scheme.h, (long long)state->steps + 1, why);
-    }
-    return TD_OK;
-}
-
-// reads  rows, A, dv      writes  problem
-static tdStatus add_rows(const tdModel *model, tdState *state, bool first, bool fresh)
-{
-    td_problem_clear(state->problem);
-    TD_TRY(td_bonds_respond(model, state, first, fresh));
-    TD_TRY(td_condense_rows(model, state, first, fresh));
-    return state->joined ? td_contact_problem(model, state, first, fresh) : TD_OK;
-}
-
-// reads  solution      writes  dv, m, efforts
-static tdStatus take_solution(const tdModel *model, tdState *state, const tdSolveResult *result)
-{
-    if (state->problem->steer.n > 0)
-        td_contact_steer_take(model, state);
-    TD_TRY(td_condense_take(model, state));
-    if (state->joined)
-        TD_TRY(td_contact_take(model, state, result));
-    td_bonds_take(model, state);
-    return TD_OK;
-}
-
-static tdSolveMethod method_of(const tdModel *model, const tdState *state)
-{
-    if (state->problem->scalar.inverse != NULL || state->problem->steer.n > 0)
-        return TD_SOLVE_INVERSE;
-    return model->contact_solver == TD_CONTACT_NLCP ? TD_SOLVE_COULOMB : TD_SOLVE_CONVEX;
-}
-
-// Everything that acts, as rows of one problem. Its solution corrects dv by A^-1 J' times the change of the efforts;
-// without rows the free motion is the motion. Friction of cables is part of the free motion and may change with it.
-// Newton's line search goes with the new efforts from the start, so that dv leads downhill.
-tdStatus td_stage_solve(const tdModel *model, tdState *state, bool first, int *unknowns)
-{
-    // Newton's own tolerance is beyond that of the problem.
-    double tolerance = state->newton ? 0.1 * model->settings.tolerance : INFINITY;
-    *unknowns =
-        td_condense_unknowns(model, state) + td_friction_slides(model, state) + state->joined + (state->bonded != NULL);
-    TD_TRY(td_friction_start(model, state));
-    int round = 0;
-    do
-    {
-        tdSolveResult result;
-        TD_TRY(add_rows(model, state, first, round == 0));
-        tdStatus status =
-            td_solve(state->problem, method_of(model, state), tolerance, state->tasks, &result, &state->report.error);
-        TD_TRY(td_check_cancel(state->tasks, &state->report.error));
-        if (status != TD_OK)
-            return td_contact_fail(model, state, status);
-        TD_TRY(take_solution(model, state, &result));
-    } while (td_friction_changed(model, state, round++));
-    if (*unknowns == 0)
-        return TD_OK;
-    if (td_condense_unknowns(model, state) > 0)
-        state->rhs = fmax(state->rhs, td_condense_push(model, state));
-    state->rhs = fmax(state->rhs, td_step_residual(model, state));
-    state->slope = td_dot(state->tasks, model->coords, state->dv, state->m_free);
     return TD_OK;
 }
 

@@ -128,11 +128,11 @@ tdStatus td_state_read(const tdModel *model, tdState *state, const void *memory,
     int n = td_state_listed(model, state, &list);
     valueHead head, mine = head_of(model, state, list, n);
     if (size < sizeof head)
-        return td_fail(error, TD_ERROR_INPUT, "%llu bytes are too few for a state; give what td_state_write() wrote",
+        return td_fail(error, TD_ERROR_INPUT, "%llu bytes are too few for a state; pass what td_state_write() wrote",
                        (unsigned long long)size);
     memcpy(&head, memory, sizeof head);
     if (memcmp(head.magic, mine.magic, sizeof head.magic) != 0)
-        return td_fail(error, TD_ERROR_INPUT, "this is no state; give what td_state_write() wrote");
+        return td_fail(error, TD_ERROR_INPUT, "this is not a state; pass what td_state_write() wrote");
     if (head.scene != mine.scene)
         return td_fail(
             error, TD_ERROR_INPUT,
@@ -143,7 +143,7 @@ tdStatus td_state_read(const tdModel *model, tdState *state, const void *memory,
         return td_fail(error, TD_ERROR_INPUT, "the state was written by another version of the library (this is %s)",
                        td_version());
     if (size < head.size)
-        return td_fail(error, TD_ERROR_INPUT, "the state has %llu bytes and %llu are there: its end is missing",
+        return td_fail(error, TD_ERROR_INPUT, "the state has %llu bytes, but only %llu are present: its end is missing",
                        (unsigned long long)head.size, (unsigned long long)size);
     return take_over(model, state, (const char *)memory + sizeof head, NULL, error);
 }

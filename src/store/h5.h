@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The little of HDF5 that our files need. Objects carry no times, so that equal runs give equal bytes.
 // HDF5 keeps an error stack and prints it by default; between td_h5_begin() and td_h5_end() it is silent,
-// and whatever the caller had set is put back. Debian's HDF5 is not thread-safe: one thread at a time.
+// and whatever the caller had set is put back. With a thread-safe HDF5, as Debian's is, each thread has its own error
+// stack and files may be used from several threads; with another one, from one thread at a time.
 #pragma once
 #include "base/memory.h"
 #include "base/status.h"

@@ -62,9 +62,9 @@ tdStatus td_h5_read_texts(hid_t file, const char *object, const char *name, int 
     const char *why = NULL;
     if (H5Tget_class(attribute.type) != H5T_STRING || H5Tis_variable_str(attribute.type) != 0 || width < 1 ||
         width > TD_H5_LONGEST_TEXT)
-        why = "is not a list of texts of fixed length";
+        why = "is not a list of strings of fixed length";
     else if (n >= 0 ? found != n : found > most)
-        why = "has another number of texts than expected";
+        why = "has an unexpected number of strings";
     char *table = why == NULL ? td_arena_take(arena, (size_t)found + 1, width + 1) : NULL;
     const char **list = why == NULL ? TD_TAKE(arena, const char *, found + 1) : NULL;
     tdStatus status = TD_OK;
@@ -182,7 +182,7 @@ tdStatus td_h5_read_array(hid_t file, const char *name, const char *path, bool i
     for (int i = 0; i < rank; i++)
     {
         if (found[i] != dims[i])
-            why = "has another size than the rest of the file says";
+            why = "does not have the size that the rest of the file implies";
         fits = fits && !__builtin_mul_overflow(count, (size_t)dims[i], &count);
     }
     if (type < 0 || H5Tget_class(type) != (integers ? H5T_INTEGER : H5T_FLOAT) || H5Tget_size(type) != width)

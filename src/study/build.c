@@ -328,7 +328,7 @@ tdStatus td_build_remove(tdBuild *build, const char *path, tdError *error)
     Node *node = NULL, *parent = build->root;
     TD_TRY(find(build, path, false, &node, error));
     if (node == NULL || node == build->root)
-        return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, path, "there is nothing to take away");
+        return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, path, "there is nothing to remove");
     const char *at = path;
     Part part;
     for (Node *next = build->root; next != node;)
@@ -403,8 +403,8 @@ static void put_value(tdText *out, const Node *node)
 {
     if (node->kind == TD_YAML_SCALAR)
     {
-        if (node->text == NULL || (node->text[0] == '\0' && !node->quoted))
-            td_text_append(out, "~", 1);
+        if (node->text == NULL || td_yaml_nothing(node->text, node->quoted))
+            td_text_append(out, "~", 1); // in quotation marks it would be read back as a text
         else if (node->quoted || !is_plain(node->text, "_ .+-/^"))
             put_quoted(out, node->text);
         else

@@ -58,7 +58,7 @@ tdStatus td_compare(const char *scene_path, const tdCompareSettings *what, const
     what = what != NULL ? what : &standard;
     *out = NULL;
     if (what->rom == NULL && what->coarse == NULL && what->n_others == 0)
-        return td_fail(error, TD_ERROR_USAGE, "compare with what? give a reduced model, or another scene");
+        return td_fail(error, TD_ERROR_USAGE, "nothing to compare with; give a reduced model, or another scene");
     if (what->steps < 0)
         return td_fail(error, TD_ERROR_USAGE, "a comparison of %lld steps; give 1 or more, or 0 for all",
                        (long long)what->steps);

@@ -116,7 +116,7 @@ static tdStatus plot_errors(tdPage *page, const tdComparison *run, tdArena *aren
     if (n == 0)
         return TD_OK;
     char caption[300];
-    snprintf(caption, sizeof caption, "Error of %.80s along the motion, in hundredths of its largest displacement.",
+    snprintf(caption, sizeof caption, "Error of %.80s along the motion, relative to its largest displacement.",
              td_comparison_error_name(run, k));
     tdPlotSettings settings = td_default_page_plot();
     settings.x_label = "time [s]";
@@ -180,13 +180,11 @@ tdStatus td_compare_page(tdPage *page, const tdComparison *run, tdError *error)
     td_arena_free(&arena);
     if (status == TD_OK && td_compare_has_shapes(run))
     {
-        status = put_picture(page, run, TD_COMPARE_SHAPES, "Both shapes on top of each other, hardly apart",
-                             "Full order and the reduced model on top of each other, at the step where they are "
-                             "farthest apart.",
-                             error);
+        status = put_picture(page, run, TD_COMPARE_SHAPES, "Both shapes superposed, almost identical",
+                             "Full order and the reduced model superposed at the step where they differ most.", error);
         if (status == TD_OK)
             status = put_picture(page, run, TD_COMPARE_ERROR, "The robot coloured by the distance of its nodes",
-                                 "The same step: how far each node is from where full order has it.", error);
+                                 "The same step: the distance of each node from its full-order position.", error);
     }
     td_page_columns_end(page);
     return status;
@@ -197,14 +195,15 @@ tdStatus td_comparison_report(const tdComparison *run, const char *path, tdError
     tdPage page = {0};
     char machine[128], lead[600];
     td_machine_name(machine, sizeof machine);
-    snprintf(lead, sizeof lead, "Models of `%.200s` on one motion: how far they are from full order, and how fast.",
-             run->scene);
+    snprintf(lead, sizeof lead,
+             "Models of `%.200s` along one motion: their errors relative to full order, and their speed.", run->scene);
     td_page_begin(&page, "Reduced models against full order", lead);
     td_page_section(&page, "Errors and speed");
     tdStatus status = td_compare_page(&page, run, error);
     for (int i = 0; i < run->n; i++)
         if (run->models[i].failure.status != TD_OK)
-            td_page_text(&page, "**%s failed** after %" PRId64 " of %" PRId64 " steps, which its errors are of: %s",
+            td_page_text(&page,
+                         "**%s failed** after %" PRId64 " of %" PRId64 " steps; its errors are over these only: %s",
                          run->models[i].name, run->models[i].done, run->steps, run->models[i].failure.message);
     td_page_note(&page, "Made by tendril %s. Machine: %s.", td_version(), machine);
     if (status == TD_OK)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the probes went, in each model: for robots that travel, whose way is what matters (S1 section IV-B).
+// Paths of the probes, in each model: for robots that travel, whose way is what matters (S1 section IV-B).
 #include "study/compare.h"
 
 #include "output/csv.h"
@@ -96,7 +96,7 @@ static tdStatus plot(const tdComparison *run, const char *folder, tdError *error
     {
         tdPanel panel = {td_default_plot(), n, series};
         snprintf(label, sizeof label, "displacement along %c [mm]", "xyz"[axis]);
-        panel.settings.title = "Where the probes went";
+        panel.settings.title = "Paths of the probes";
         panel.settings.x_label = "time [s]";
         panel.settings.y_label = label;
         status = td_plot_panels(1, 1, &panel, path, error);

@@ -93,7 +93,7 @@ static tdStatus draw_both(const tdComparison *run, const tdPicture *full, const 
     tdDrawMesh meshes[2] = {draw(full), draw(other)};
     tdKeyLine keys[2] = {{run->models[0].name, {0.72, 0.77, 0.84}, 1}, {m->name, {0.93, 0.42, 0.12}, 0.45}};
     char title[200];
-    snprintf(title, sizeof title, "Step %lld, where they are farthest apart", (long long)m->worst);
+    snprintf(title, sizeof title, "Step %lld, where they differ most", (long long)m->worst);
     for (int k = 0; k < 2; k++)
     {
         memcpy(meshes[k].colour, keys[k].colour, sizeof keys[k].colour);

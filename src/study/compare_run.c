@@ -87,7 +87,7 @@ static tdStatus choose_motion(tdComparison *run, int64_t steps, tdError *error)
     run->steps = model->scene.settings.steps;
     run->motion_name = model->scene.motion.n_names > 0 ? "the scene's motion" : "the scene's loads";
     run->motion = model->scene.motion.n_names > 0 ? &model->scene.motion : NULL; // for other scenes too
-    if (given->line > 0 || (model->scene.motion.n_names == 0 && model->n_actuators > 0))
+    if (given->line != 0 || (model->scene.motion.n_names == 0 && model->n_actuators > 0))
     {
         TD_TRY(td_sample_validation(model, &run->arena, &run->motion, &duration, error));
         run->motion_name = given->motion != NULL ? "the validation" : "a random path";

@@ -40,7 +40,7 @@ static void remark_parameters(tdFitted *r)
     if (!fit->converged)
         remark(r, "the search stopped after %d iterations; the parameters may not be the best", fit->iterations);
     if (fit->r2 < 0)
-        remark(r, "the law explains nothing (R^2 < 0); look at the sign of stresses and at the modes");
+        remark(r, "the law explains nothing (R^2 < 0); check the signs of the stresses, and the modes");
     for (int i = 0; i < fit->n; i++)
     {
         td_fit_name(fit, i, name, sizeof name);
@@ -48,7 +48,7 @@ static void remark_parameters(tdFitted *r)
         if (fit->at_bound[i])
             remark(r, "%s is at its bound, %s: a law with fewer parameters does as well", name, text);
         else if (isnan(fit->half[i]))
-            remark(r, "%s cannot be told from these data", name);
+            remark(r, "%s cannot be determined from these data", name);
         else if (fit->half[i] > fabs(fit->value[i]))
             remark(r, "%s is uncertain: its interval is wider than itself", name);
     }
@@ -57,7 +57,7 @@ static void remark_parameters(tdFitted *r)
         td_fit_name(fit, fit->correlated[0], name, sizeof name);
         td_fit_name(fit, fit->correlated[1], other, sizeof other);
         remark(r,
-               "%s and %s cannot be told apart well (correlation %.4f); a test of another mode or larger stretches "
+               "%s and %s cannot be separated well (correlation %.4f); a test of another mode or larger stretches "
                "would help",
                name, other, fit->correlation);
     }
@@ -134,7 +134,7 @@ static tdStatus find_law(const char *name, tdLawKind *law, tdError *error)
             *law = (tdLawKind)k;
             if (td_fit_parameters(*law, 1) == 0)
                 return td_fail(error, TD_ERROR_USAGE,
-                               "the law %s has fibres, which these tests cannot tell apart; it cannot be fitted", name);
+                               "the law %s has fibres, which these tests cannot resolve; it cannot be fitted", name);
             return TD_OK;
         }
     const char *nearest = td_suggest(name, names, n);

@@ -75,7 +75,7 @@ static tdStatus choose_outputs(Sweep *s, tdError *error)
         return td_fail_memory(error, "the outputs");
     if (n == 0)
         return td_fail(error, TD_ERROR_USAGE,
-                       "the scene has neither probes nor actuators to read; say what to read, e.g. coords:%s",
+                       "the scene has neither probes nor actuators to read; select outputs, e.g. coords:%s",
                        td_model_body_name(model, 0));
     return td_batch_choose_outputs(s->batch, n, names, error);
 }
@@ -376,7 +376,7 @@ static tdStatus assemble(Sweep *s, const char *scene, tdError *error)
             rows = load_piece(s, b, robots, row);
             status = rows > 0 ? td_sweep_write(&file, first, robots, row, rows, s->out, error)
                               : td_fail_at(error, TD_ERROR_IO, s->work.folder, 0, NULL,
-                                           "what was done cannot be read any more; run the command again");
+                                           "earlier work can no longer be read; run the command again");
         }
     }
     return td_sweep_finish(&file, status, s->ends, s->steps, error);

@@ -52,7 +52,7 @@ static tdStatus read_names(tdSweepInputs *inputs, hid_t attribute, hid_t type, t
     size_t width = variable ? sizeof(char *) : H5Tget_size(type);
     tdStatus status = TD_OK;
     if (H5Tget_class(type) != H5T_STRING || n != inputs->n || width > TD_H5_LONGEST_TEXT)
-        status = refuse(inputs, "inputs.names", "expected a list of texts, one for each number of a row", error);
+        status = refuse(inputs, "inputs.names", "expected a list of strings, one for each value of a row", error);
     char *table = status == TD_OK ? td_take((size_t)n + 1, width + 1) : NULL;
     inputs->names = TD_TAKE(&inputs->arena, const char *, inputs->n + 1);
     if (status == TD_OK && (table == NULL || inputs->names == NULL))

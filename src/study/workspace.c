@@ -304,7 +304,7 @@ static tdStatus check(const tdWorkspaceSettings *what, tdError *error)
     if (what->grid == 0 && what->samples < 1)
         return td_fail(error, TD_ERROR_USAGE, "%lld samples; at least 1 is needed", (long long)what->samples);
     if (what->grid == 0 && what->samples > TD_WORKSPACE_SAMPLES)
-        return td_fail(error, TD_ERROR_USAGE, "%lld samples; at most %d are taken, for more use a grid",
+        return td_fail(error, TD_ERROR_USAGE, "%lld samples; at most %d are supported, for more use a grid",
                        (long long)what->samples, TD_WORKSPACE_SAMPLES);
     return TD_OK;
 }
@@ -314,7 +314,7 @@ static tdStatus choose_effector(const char *scene, const tdWorkspaceSettings *wh
     int n = td_model_effectors(w->model);
     if (n == 0)
         return td_fail_at(error, TD_ERROR_INPUT, scene, 0, "effectors",
-                          "the scene has no effector, so that there is nothing to look at; add one, e.g. 'effectors: "
+                          "the scene has no effector, so there is nothing to record; add one, e.g. 'effectors: "
                           "[{name: tip, body: %s, point: [0, 0, 0.1]}]'",
                           td_model_body_name(w->model, 0));
     w->chosen = what->effector == NULL ? 0 : td_model_find_effector(w->model, what->effector);

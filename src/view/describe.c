@@ -24,8 +24,8 @@ typedef struct header
 } header;
 _Static_assert(sizeof(header) == 32, "as documented");
 
-static int64_t open_message(tdText *out, enum tdViewBinary kind, uint32_t generation, int64_t step, double time,
-                            uint32_t extra)
+int64_t td_view_open_message(tdText *out, enum tdViewBinary kind, uint32_t generation, int64_t step, double time,
+                             uint32_t extra)
 {
     header h = {kind, generation, step, time, 0, extra};
     int64_t at = out->size;
@@ -33,9 +33,8 @@ static int64_t open_message(tdText *out, enum tdViewBinary kind, uint32_t genera
     return at;
 }
 
-// Begins a section of count x width words and returns where they go; NULL when memory ran out or there are none.
-static void *open_section(tdText *out, int64_t message, enum tdViewSection type, int index, int64_t count,
-                          int64_t width)
+void *td_view_open_section(tdText *out, int64_t message, enum tdViewSection type, int index, int64_t count,
+                           int64_t width)
 {
     const uint32_t head[4] = {type, (uint32_t)index, (uint32_t)count, (uint32_t)width};
     td_text_append(out, head, sizeof head);
@@ -58,10 +57,10 @@ static void add_mesh(const tdViewStage *stage, int m, int64_t message, tdText *o
 {
     const tdViewMesh *mesh = &stage->meshes[m];
     const tdBody *body = &stage->model->bodies[mesh->body];
-    uint32_t *tris = open_section(out, message, TD_VIEW_TRIANGLES, m, mesh->n_triangles, 3);
+    uint32_t *tris = td_view_open_section(out, message, TD_VIEW_TRIANGLES, m, mesh->n_triangles, 3);
     if (tris != NULL)
         memcpy(tris, mesh->triangles, 12 * (size_t)mesh->n_triangles);
-    float *rest = open_section(out, message, TD_VIEW_REST, m, mesh->n_vertices, 3);
+    float *rest = td_view_open_section(out, message, TD_VIEW_REST, m, mesh->n_vertices, 3);
     for (int32_t i = 0; rest != NULL && i < mesh->n_vertices; i++)
     {
         double x[3];
@@ -72,21 +71,21 @@ static void add_mesh(const tdViewStage *stage, int m, int64_t message, tdText *o
     if (mesh->modal)
     {
         int n = body->modes->n;
-        float *modes = open_section(out, message, TD_VIEW_MODES, m, n, 3 * (int64_t)mesh->n_vertices);
+        float *modes = td_view_open_section(out, message, TD_VIEW_MODES, m, n, 3 * (int64_t)mesh->n_vertices);
         for (int j = 0; modes != NULL && j < n; j++)
             for (int64_t i = 0; i < 3 * (int64_t)mesh->n_vertices; i++)
                 *modes++ = (float)td_view_vertex_mode(stage, mesh, (int32_t)(i / 3), (int)(i % 3), j);
     }
     if (mesh->kind != TD_VIEW_SURFACE)
         return;
-    uint32_t *fixed = open_section(out, message, TD_VIEW_FIXED, m, mesh->n_fixed, 1);
+    uint32_t *fixed = td_view_open_section(out, message, TD_VIEW_FIXED, m, mesh->n_fixed, 1);
     if (fixed != NULL)
         memcpy(fixed, mesh->fixed, 4 * (size_t)mesh->n_fixed);
 }
 
 void td_view_topology(const tdViewStage *stage, tdText *out)
 {
-    int64_t message = open_message(out, TD_VIEW_TOPOLOGY, stage->generation, 0, 0, 0);
+    int64_t message = td_view_open_message(out, TD_VIEW_TOPOLOGY, stage->generation, 0, 0, 0);
     for (int m = 0; m < stage->n_meshes && !out->failed; m++)
         add_mesh(stage, m, message, out);
 }
@@ -137,7 +136,7 @@ static void add_poses(const tdViewSnapshot *s, int64_t message, tdText *out)
     for (int b = 0; b < stage->model->n_bodies; b++)
     {
         int first = stage->first_pose[b], n = stage->first_pose[b + 1] - first;
-        float *to = n == 0 ? NULL : open_section(out, message, TD_VIEW_POSES, b, n, 7);
+        float *to = n == 0 ? NULL : td_view_open_section(out, message, TD_VIEW_POSES, b, n, 7);
         for (int l = 0; to != NULL && l < n; l++)
         {
             const tdPose *pose = &s->poses[first + l];
@@ -164,7 +163,7 @@ static void add_bodies(const tdViewSnapshot *s, int64_t message, tdText *out)
             continue;
         const tdBody *body = &stage->model->bodies[b];
         int n = body->modes->n;
-        float *q = open_section(out, message, TD_VIEW_COORDINATES, b, n, 1);
+        float *q = td_view_open_section(out, message, TD_VIEW_COORDINATES, b, n, 1);
         for (int64_t i = 0; q != NULL && i < n; i++)
             q[i] = (float)s->q[body->first + i];
     }
@@ -172,8 +171,9 @@ static void add_bodies(const tdViewSnapshot *s, int64_t message, tdText *out)
     for (int m = 0; m < stage->n_meshes; m++)
     {
         const tdViewMesh *mesh = &stage->meshes[m];
-        float *x =
-            has_positions(stage, mesh) ? open_section(out, message, TD_VIEW_POSITIONS, m, mesh->n_vertices, 3) : NULL;
+        float *x = has_positions(stage, mesh)
+                       ? td_view_open_section(out, message, TD_VIEW_POSITIONS, m, mesh->n_vertices, 3)
+                       : NULL;
         if (x != NULL)
             fill_positions(s, mesh, x);
     }
@@ -192,7 +192,7 @@ static void add_cables(const tdViewSnapshot *s, int64_t message, tdText *out)
         const tdMeasure *measure = &model->actuators[a].measure;
         if (!is_cable(&model->actuators[a]))
             continue;
-        float *to = open_section(out, message, TD_VIEW_CABLE, a, measure->n, 3);
+        float *to = td_view_open_section(out, message, TD_VIEW_CABLE, a, measure->n, 3);
         for (int k = 0; to != NULL && k < measure->n_sets; k++)
         {
             const tdPointSet *set = &measure->sets[k];
@@ -210,14 +210,14 @@ static void add_cables(const tdViewSnapshot *s, int64_t message, tdText *out)
 static void add_control(const tdViewSnapshot *s, int64_t message, tdText *out)
 {
     const tdModel *model = s->stage->model;
-    float *to = open_section(out, message, TD_VIEW_ACTUATORS, 0, model->n_actuators, 3);
+    float *to = td_view_open_section(out, message, TD_VIEW_ACTUATORS, 0, model->n_actuators, 3);
     for (int a = 0; to != NULL && a < model->n_actuators; a++)
     {
         *to++ = (float)s->actuators[a].effort;
         *to++ = (float)s->actuators[a].displacement;
         *to++ = (float)s->actuators[a].value;
     }
-    to = open_section(out, message, TD_VIEW_EFFECTORS, 0, model->n_effectors, 7);
+    to = td_view_open_section(out, message, TD_VIEW_EFFECTORS, 0, model->n_effectors, 7);
     for (int e = 0; to != NULL && e < model->n_effectors; e++)
     {
         for (int c = 0; c < 3; c++)
@@ -226,7 +226,7 @@ static void add_control(const tdViewSnapshot *s, int64_t message, tdText *out)
             *to++ = (float)s->effectors[e].target[c];
         *to++ = (float)s->effectors[e].error;
     }
-    to = open_section(out, message, TD_VIEW_PROBES, 0, model->n_probes, 3);
+    to = td_view_open_section(out, message, TD_VIEW_PROBES, 0, model->n_probes, 3);
     for (int p = 0; to != NULL && p < model->n_probes; p++)
     {
         double x[3];
@@ -241,7 +241,7 @@ static void add_springs(const tdViewSnapshot *s, int64_t message, tdText *out)
     int n = 0;
     for (int k = 0; k < TD_SPRINGS; k++)
         n += s->springs[k].client != 0;
-    float *to = n == 0 ? NULL : open_section(out, message, TD_VIEW_SPRINGS, 0, n, 11);
+    float *to = n == 0 ? NULL : td_view_open_section(out, message, TD_VIEW_SPRINGS, 0, n, 11);
     for (int k = 0; to != NULL && k < TD_SPRINGS; k++)
     {
         const tdViewPull *pull = &s->springs[k];
@@ -257,8 +257,8 @@ static void add_springs(const tdViewSnapshot *s, int64_t message, tdText *out)
 // Where each tool is and where it shall be, and who drives it.
 static void add_tools(const tdViewSnapshot *s, int64_t message, tdText *out)
 {
-    int n = s->stage->model->n_tools;
-    float *to = n == 0 ? NULL : open_section(out, message, TD_VIEW_TOOLS, 0, n, 15);
+    int n = td_view_stage_tools(s->stage);
+    float *to = n == 0 ? NULL : td_view_open_section(out, message, TD_VIEW_TOOLS, 0, n, 15);
     for (int t = 0; to != NULL && t < n; t++)
     {
         const tdToolState *tool = &s->tools[t].state;
@@ -272,12 +272,16 @@ static void add_tools(const tdViewSnapshot *s, int64_t message, tdText *out)
         }
         *to++ = (float)s->tools[t].client;
     }
+    to = s->stage->n_guides == 0 ? NULL : td_view_open_section(out, message, TD_VIEW_TOOL_FORCES, 0, n, 4);
+    for (int t = 0; to != NULL && t < n; t++)
+        for (int c = 0; c < 4; c++)
+            *to++ = (float)(c < 3 ? s->tools[t].force[c] : s->tools[t].grip);
 }
 
 static void add_touches(const tdViewTouch *touches, int n, bool sums, int64_t message, tdText *out)
 {
     enum tdViewSection type = sums ? TD_VIEW_PAIR_FORCES : TD_VIEW_CONTACTS;
-    float *to = n == 0 ? NULL : open_section(out, message, type, 0, n, sums ? 11 : 8);
+    float *to = n == 0 ? NULL : td_view_open_section(out, message, type, 0, n, sums ? 11 : 8);
     for (int k = 0; to != NULL && k < n; k++)
     {
         const tdViewTouch *touch = &touches[k];
@@ -297,7 +301,7 @@ static void add_touches(const tdViewTouch *touches, int n, bool sums, int64_t me
 
 void td_view_frame(const tdViewSnapshot *s, uint32_t number, tdText *out)
 {
-    int64_t message = open_message(out, TD_VIEW_FRAME, s->stage->generation, s->step, s->time, number);
+    int64_t message = td_view_open_message(out, TD_VIEW_FRAME, s->stage->generation, s->step, s->time, number);
     add_bodies(s, message, out);
     add_cables(s, message, out);
     add_control(s, message, out);
@@ -306,10 +310,10 @@ void td_view_frame(const tdViewSnapshot *s, uint32_t number, tdText *out)
     add_touches(s->contact.points, s->contact.n, false, message, out);
     add_touches(s->contact.pairs, s->contact.n_pairs, true, message, out);
     int held = td_model_attachments(s->stage->model);
-    float *force = held == 0 ? NULL : open_section(out, message, TD_VIEW_ATTACHMENTS, 0, held, 6);
+    float *force = held == 0 ? NULL : td_view_open_section(out, message, TD_VIEW_ATTACHMENTS, 0, held, 6);
     for (int k = 0; force != NULL && k < 6 * held; k++)
         force[k] = (float)s->attachments[k / 6][(k % 6 + 3) % 6]; // the place first
-    float *to = open_section(out, message, TD_VIEW_TIMING, 0, 4, 1);
+    float *to = td_view_open_section(out, message, TD_VIEW_TIMING, 0, 4, 1);
     if (to == NULL)
         return;
     to[0] = (float)s->since.steps;
@@ -321,13 +325,13 @@ void td_view_frame(const tdViewSnapshot *s, uint32_t number, tdText *out)
 void td_view_field(const tdViewStage *stage, int64_t step, double time, tdViewField field, float *const *values,
                    tdText *out)
 {
-    int64_t message = open_message(out, TD_VIEW_FIELDS, stage->generation, step, time, field);
+    int64_t message = td_view_open_message(out, TD_VIEW_FIELDS, stage->generation, step, time, field);
     for (int b = 0; b < stage->model->n_bodies; b++)
     {
         if (stage->surface[b] < 0)
             continue;
         int32_t n = stage->meshes[stage->surface[b]].n_vertices;
-        float *to = open_section(out, message, TD_VIEW_VALUES, stage->surface[b], n, 1);
+        float *to = td_view_open_section(out, message, TD_VIEW_VALUES, stage->surface[b], n, 1);
         if (to != NULL)
             memcpy(to, values[b], (size_t)n * sizeof *to);
     }

@@ -32,6 +32,7 @@ enum tdViewSection
     TD_VIEW_PAIR_FORCES = 26,
     TD_VIEW_TOOLS = 27,
     TD_VIEW_ATTACHMENTS = 28,
+    TD_VIEW_TOOL_FORCES = 29,
     TD_VIEW_VALUES = 32
 };
 
@@ -70,6 +71,13 @@ typedef struct tdViewYou
 } tdViewYou;
 
 // All append to a text whose `failed` tells when memory ran out.
+
+/// Begins a binary message and returns where it stands in the text.
+int64_t td_view_open_message(tdText *out, enum tdViewBinary kind, uint32_t generation, int64_t step, double time,
+                             uint32_t extra);
+/// Begins a section of count x width words and returns where they go; NULL when memory ran out or there are none.
+void *td_view_open_section(tdText *out, int64_t message, enum tdViewSection type, int index, int64_t count,
+                           int64_t width);
 
 void td_view_hello(const tdViewStage *stage, const tdViewHouse *house, int client, tdText *out);
 void td_view_topology(const tdViewStage *stage, tdText *out);

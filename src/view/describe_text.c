@@ -232,6 +232,23 @@ static void add_tools(const tdViewStage *stage, tdJson *json)
         td_json_number(json, "length", info.length);
         td_json_number(json, "speed", info.speed);
         td_json_number(json, "turning", info.turning);
+        td_json_bool(json, "guided", false);
+        td_json_bool(json, "jaw", false);
+        td_json_close(json, '}');
+    }
+    for (int g = 0; g < stage->n_guides; g++)
+    {
+        const tdViewGuide *guide = &stage->guides[g];
+        td_json_open(json, NULL, '{');
+        td_json_string(json, "name", stage->model->bodies[guide->body].name);
+        td_json_integer(json, "body", guide->body);
+        null_value(json, "link");
+        td_json_integer(json, "joints", 0);
+        td_json_number(json, "length", stage->size);
+        null_value(json, "speed");
+        null_value(json, "turning");
+        td_json_bool(json, "guided", true);
+        td_json_bool(json, "jaw", guide->jaw >= 0);
         td_json_close(json, '}');
     }
     td_json_close(json, ']');
@@ -351,7 +368,7 @@ static void add_control(const tdViewSnapshot *s, tdJson *json)
     }
     td_json_close(json, ']');
     td_json_open(json, "tools", '[');
-    for (int t = 0; t < model->n_tools; t++)
+    for (int t = 0; t < td_view_stage_tools(s->stage); t++)
     {
         const tdToolState *tool = &s->tools[t].state;
         td_json_open(json, NULL, '{');
@@ -362,6 +379,11 @@ static void add_control(const tdViewSnapshot *s, tdJson *json)
         td_json_numbers(json, "target", 3, tool->target);
         td_json_numbers(json, "error", 6, tool->error);
         td_json_integer(json, "at_limits", tool->at_limits);
+        if (isnan(s->tools[t].force[0]))
+            null_value(json, "force");
+        else
+            td_json_numbers(json, "force", 3, s->tools[t].force);
+        td_json_number(json, "grip", s->tools[t].grip);
         td_json_close(json, '}');
     }
     td_json_close(json, ']');

@@ -137,7 +137,7 @@ static bool read_string(reader *r, char *out, size_t size)
         if ((unsigned char)*r->at < 0x20)
             return refuse(r->why, "a string holds a control character");
         if (*r->at++ == '\\' && (count = read_escape(r, bytes)) == 0)
-            return refuse(r->why, "a string holds an escape that JSON does not know");
+            return refuse(r->why, "a string contains an escape unknown to JSON");
         if (n + (size_t)count >= size)
             return refuse(r->why, "a string is longer than %d bytes", (int)size - 1);
         memcpy(out + n, bytes, (size_t)count);
@@ -238,16 +238,16 @@ static bool read_object(reader *r)
             return false;
         for (int i = 0; i < r->n; i++)
             if (strcmp(r->pairs[i].key, p->key) == 0)
-                return refuse(r->why, "the key '%s' is there twice", p->key);
+                return refuse(r->why, "the key '%s' is given twice", p->key);
         if (!take(r, ':'))
-            return refuse(r->why, "a colon is missing behind the key '%s'", p->key);
+            return refuse(r->why, "a colon is missing after the key '%s'", p->key);
         if (!read_value(r, p))
             return false;
         r->n++;
         first = false;
     }
     skip_space(r);
-    return r->at == r->end || refuse(r->why, "there is something behind the object");
+    return r->at == r->end || refuse(r->why, "something follows the object");
 }
 
 // ---------------------------------------------------------------- messages
@@ -310,6 +310,7 @@ static const struct
                        {"linear", TO_WAY, true, -100, 100},
                        {"angular", TO_TURN, false, -100, 100}}},
     [TD_VIEW_GROUP] = {"group", {{"actuators", TO_LIST, true, 0, LAST_INDEX}, {"rate", TO_VALUE, true, -10, 10}}},
+    [TD_VIEW_GRIP] = {"grip", {{"name", TO_NAME, true, 0, 0}, {"rate", TO_VALUE, true, -10, 10}}},
     [TD_VIEW_FIELD] = {"field", {{"name", TO_NAME, true, 0, 0}}},
     [TD_VIEW_SCENE] = {"scene", {{"name", TO_NAME, true, 0, 0}}},
     [TD_VIEW_RECORD] = {"record", {{"action", TO_WORD, true, 0, 0}, {"every", TO_COUNT, false, 1, 100000}}},
@@ -448,6 +449,6 @@ bool td_view_message(const char *text, size_t size, tdViewMessage *out, char why
             return false;
     }
     if (known != r.n)
-        return refuse(why, "a message of type '%s' has a key too many", type->string);
+        return refuse(why, "a message of type '%s' has an unknown key", type->string);
     return out->action != TD_VIEW_SPRING || finish_spring(&r, out, why);
 }

@@ -22,6 +22,7 @@ typedef enum tdViewAction
     TD_VIEW_RELEASE,
     TD_VIEW_TOOL,   // name, value (way) and turn; n_values 0: hand back to the scene
     TD_VIEW_GROUP,  // list of actuators, value[0]: rate
+    TD_VIEW_GRIP,   // name, value[0]: rate
     TD_VIEW_FIELD,  // name
     TD_VIEW_SCENE,  // name
     TD_VIEW_RECORD, // start, count

@@ -208,7 +208,7 @@ static void show(tdViewMirror *m, const record *r)
 
 // ---------------------------------------------------------------- thread
 
-// The oldest record; false: it is not of this scene, or memory ran out, and it was passed over.
+// The oldest record; false: it is not of this scene, or memory ran out, and it was skipped.
 static bool read_record(tdViewMirror *m, record *r)
 {
     uint64_t offset = 0;
@@ -348,7 +348,7 @@ tdStatus td_view_mirror_create(const tdSettings *settings, tdViewLog *log, tdVie
     if (!m->running)
     {
         td_view_mirror_free(m);
-        return td_fail(error, TD_ERROR_IO, "the system gives no thread for the errors of the viewer");
+        return td_fail(error, TD_ERROR_IO, "the system provides no thread for the errors of the viewer");
     }
     *out = m;
     return TD_OK;

@@ -322,7 +322,7 @@ tdStatus td_view_painter_create(tdViewPainter **out, tdError *error)
     if (!p->running)
     {
         td_view_painter_free(p);
-        return td_fail(error, TD_ERROR_IO, "the system gives no thread for the fields of the viewer");
+        return td_fail(error, TD_ERROR_IO, "the system provides no thread for the fields of the viewer");
     }
     *out = p;
     return TD_OK;

@@ -95,14 +95,13 @@ static void take_message(tdView *view, tdViewClient *client, bool binary)
     if (!is_allowed(view, client))
         refuse_more(view, client);
     else if (binary)
-        td_view_refuse(view, client, TD_VIEW_ACTIONS, "messages are text");
+        td_view_refuse(view, client, TD_VIEW_ACTIONS, "messages must be text");
     else if (!td_view_message(client->reader.message, client->reader.size, &message, why))
         td_view_refuse(view, client, message.action, why);
     else if (!serve(view, client, &message))
     {
         if (!td_view_sim_command(view->sim, client->id, &message))
-            td_view_refuse(view, client, message.action,
-                           "the simulation has not done yet what it was asked for before");
+            td_view_refuse(view, client, message.action, "the simulation is still busy with an earlier request");
         else
             view->status_after = view->snapshot->number;
     }

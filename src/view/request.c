@@ -57,19 +57,21 @@ int td_view_check_upgrade(tdView *view, struct lws *wsi, const char *to)
     const char *uri = header(wsi, WSI_TOKEN_GET_URI, path, sizeof path);
     if (strcmp(to, "websocket") != 0 || uri == NULL || strcmp(uri, "/ws") != 0)
         return answer(view, wsi, HTTP_STATUS_NOT_FOUND, "the socket is at /ws");
+    if (view->sim == NULL)
+        return answer(view, wsi, HTTP_STATUS_NOT_FOUND, "this page shows runs that have ended; there is no simulation");
     const char *token = lws_get_urlarg_by_name(wsi, "token=", argument, sizeof argument);
     switch (td_view_check(&view->access, header(wsi, WSI_TOKEN_HOST, host, sizeof host),
                           header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin), token))
     {
     case TD_VIEW_WRONG_HOST:
-        return answer(view, wsi, HTTP_STATUS_FORBIDDEN, "this server does not go by the name in the address");
+        return answer(view, wsi, HTTP_STATUS_FORBIDDEN, "the name in the address is not one of this server's");
     case TD_VIEW_WRONG_ORIGIN: return answer(view, wsi, HTTP_STATUS_FORBIDDEN, "pages of other sites may not connect");
     case TD_VIEW_WRONG_TOKEN:
         return answer(view, wsi, HTTP_STATUS_FORBIDDEN, "the token is missing or wrong; use the address as printed");
     case TD_VIEW_WELCOME: break;
     }
     if (view->n_clients >= view->settings.clients)
-        return answer(view, wsi, HTTP_STATUS_SERVICE_UNAVAILABLE, "there are as many clients as the server takes");
+        return answer(view, wsi, HTTP_STATUS_SERVICE_UNAVAILABLE, "the server has reached its limit on clients");
     return 0;
 }
 
@@ -90,8 +92,7 @@ static bool add_headers(const tdView *view, struct lws *wsi, const char *host, u
         {"referrer-policy:", "no-referrer"},
         {"cache-control:", "no-store"},
     };
-    size_t size = (size_t)(td_view_page_end - td_view_page);
-    if (lws_add_http_common_headers(wsi, HTTP_STATUS_OK, "text/html; charset=utf-8", size, p, end) != 0)
+    if (lws_add_http_common_headers(wsi, HTTP_STATUS_OK, "text/html; charset=utf-8", view->page_size, p, end) != 0)
         return false;
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
         if (lws_add_http_header_by_name(wsi, (const unsigned char *)headers[i][0], (const unsigned char *)headers[i][1],
@@ -105,13 +106,13 @@ int td_view_start_page(tdView *view, struct lws *wsi, tdViewClient *client, cons
     char host[256];
     unsigned char head[LWS_PRE + 2048], *p = head + LWS_PRE, *end = head + sizeof head - 1;
     if (td_view_check_host(&view->access, header(wsi, WSI_TOKEN_HOST, host, sizeof host)) != TD_VIEW_WELCOME)
-        return answer(view, wsi, HTTP_STATUS_FORBIDDEN, "this server does not go by the name in the address") < 0 ||
+        return answer(view, wsi, HTTP_STATUS_FORBIDDEN, "the name in the address is not one of this server's") < 0 ||
                lws_http_transaction_completed(wsi);
     if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0)
-        return answer(view, wsi, HTTP_STATUS_METHOD_NOT_ALLOWED, "the page can be read only") < 0 ||
+        return answer(view, wsi, HTTP_STATUS_METHOD_NOT_ALLOWED, "this page supports GET only") < 0 ||
                lws_http_transaction_completed(wsi);
     if (strcmp(path, "/") != 0 && strcmp(path, "/index.html") != 0)
-        return answer(view, wsi, HTTP_STATUS_NOT_FOUND, "there is the page at / and nothing else") < 0 ||
+        return answer(view, wsi, HTTP_STATUS_NOT_FOUND, "only the page at / is served") < 0 ||
                lws_http_transaction_completed(wsi);
     if (!add_headers(view, wsi, host, &p, end) || lws_finalize_write_http_header(wsi, head + LWS_PRE, &p, end) != 0)
         return -1;
@@ -122,9 +123,9 @@ int td_view_start_page(tdView *view, struct lws *wsi, tdViewClient *client, cons
 
 int td_view_continue_page(tdView *view, struct lws *wsi, tdViewClient *client)
 {
-    size_t size = (size_t)(td_view_page_end - td_view_page), left = size - client->page;
+    size_t left = view->page_size - client->page;
     size_t n = left < TD_VIEW_CHUNK ? left : TD_VIEW_CHUNK;
-    memcpy(view->chunk + LWS_PRE, td_view_page + client->page, n);
+    memcpy(view->chunk + LWS_PRE, view->page + client->page, n);
     if (lws_write(wsi, view->chunk + LWS_PRE, n, n == left ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < (int)n)
         return -1;
     client->page += n;

@@ -78,7 +78,7 @@ static tdStatus resolve(const char *host, char *out, size_t size, tdError *error
         host = "127.0.0.1";
     int rc = getaddrinfo(host, NULL, &hints, &found);
     if (rc != 0)
-        return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "--host", "'%s' is no address of this machine: %s", host,
+        return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "--host", "'%s' is not an address of this machine: %s", host,
                           gai_strerror(rc));
     rc = getnameinfo(found->ai_addr, found->ai_addrlen, out, (socklen_t)size, NULL, 0, NI_NUMERICHOST);
     freeaddrinfo(found);
@@ -144,7 +144,8 @@ static void write_address(tdView *view, const char *host)
 static void on_tick(lws_sorted_usec_list_t *sul)
 {
     tdView *view = lws_container_of(sul, tdView, tick);
-    td_view_tick(view);
+    if (view->sim != NULL)
+        td_view_tick(view);
     if (view->settings.ended != NULL && view->settings.ended(view->settings.user))
         td_view_stop(view);
     lws_sul_schedule(view->context, 0, &view->tick, on_tick, view->clients == NULL ? IDLE_TICK : TICK);
@@ -199,8 +200,27 @@ static tdStatus open_server(tdView *view, const char *host, tdError *error)
     }
     if (view->vhost != NULL)
         return TD_OK;
-    return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "--port", "%s port %d cannot be had: %s; give another --port%s",
-                      host, first, strerror(-got), got == -EADDRNOTAVAIL ? " or --host" : "");
+    return td_fail_at(error, TD_ERROR_USAGE, NULL, 0, "--port",
+                      "%s port %d is not available: %s; give another --port%s", host, first, strerror(-got),
+                      got == -EADDRNOTAVAIL ? " or --host" : "");
+}
+
+// What a live page needs behind it.
+static tdStatus simulate(tdView *view, tdError *error)
+{
+    TD_TRY(td_view_painter_create(&view->painter, error));
+    view->settings.sim.log = view->log = calloc(1, sizeof *view->log);
+    if (view->log == NULL)
+        return td_fail_memory(error, "the viewer");
+    TD_TRY(td_view_mirror_create(&view->settings.sim.model, view->log, &view->mirror, error));
+    TD_TRY(td_view_sim_create(&view->settings.sim, &view->sim, error));
+    view->house = (tdViewHouse){.n_entries = view->settings.sim.n_entries,
+                                .entries = view->settings.sim.entries,
+                                .most_clients = view->settings.clients,
+                                .messages = (int)view->settings.messages,
+                                .may_record = view->settings.sim.out != NULL};
+    td_view_tick(view);
+    return TD_OK;
 }
 
 static tdStatus create(tdView *view, tdError *error)
@@ -208,25 +228,19 @@ static tdStatus create(tdView *view, tdError *error)
     char host[128];
     TD_TRY(resolve(view->settings.host, host, sizeof host, error));
     TD_TRY(set_access(view, host, error));
-    TD_TRY(td_view_painter_create(&view->painter, error));
-    view->settings.sim.log = view->log = calloc(1, sizeof *view->log);
-    if (view->log == NULL)
-        return td_fail_memory(error, "the viewer");
-    TD_TRY(td_view_mirror_create(&view->settings.sim.model, view->log, &view->mirror, error));
     view->visitors = calloc((size_t)view->settings.visitors + 1, sizeof(void *));
     if (view->visitors == NULL)
         return td_fail_memory(error, "the viewer");
-    td_view_policy((const char *)td_view_page, (size_t)(td_view_page_end - td_view_page), view->policy,
-                   sizeof view->policy);
+    // What a page holds beside the live one are data, which run nothing: the rules are those of the live one.
+    const tdText *given = view->settings.page;
+    size_t size = (size_t)(td_view_page_end - td_view_page);
+    view->page = given != NULL ? (const unsigned char *)given->data : td_view_page;
+    view->page_size = given != NULL ? (size_t)given->size : size;
+    td_view_policy((const char *)td_view_page, size, view->policy, sizeof view->policy);
     TD_TRY(open_server(view, host, error));
-    TD_TRY(td_view_sim_create(&view->settings.sim, &view->sim, error));
     write_address(view, host);
-    view->house = (tdViewHouse){.n_entries = view->settings.sim.n_entries,
-                                .entries = view->settings.sim.entries,
-                                .most_clients = view->settings.clients,
-                                .messages = (int)view->settings.messages,
-                                .may_record = view->settings.sim.out != NULL};
-    td_view_tick(view);
+    if (given == NULL)
+        TD_TRY(simulate(view, error));
     lws_sul_schedule(view->context, 0, &view->tick, on_tick, IDLE_TICK);
     return TD_OK;
 }
@@ -300,8 +314,9 @@ const char *td_view_token(const tdView *view)
 
 tdViewCounts td_view_counts(const tdView *view)
 {
-    return (tdViewCounts){.steps = td_view_sim_steps(view->sim),
-                          .seconds = td_view_sim_seconds(view->sim),
+    bool live = view->sim != NULL;
+    return (tdViewCounts){.steps = live ? td_view_sim_steps(view->sim) : 0,
+                          .seconds = live ? td_view_sim_seconds(view->sim) : 0,
                           .frames = atomic_load(&view->counted_frames),
                           .bytes = atomic_load(&view->counted_bytes),
                           .frame_bytes = atomic_load(&view->frame_bytes),

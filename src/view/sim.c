@@ -180,7 +180,7 @@ static bool make_room(tdViewSnapshot *s, const tdViewStage *stage)
 {
     const tdModel *model = stage->model;
     if (s->coords >= model->coords && s->n_actuators >= model->n_actuators && s->n_effectors >= model->n_effectors &&
-        s->n_poses >= stage->n_poses && s->n_tools >= model->n_tools &&
+        s->n_poses >= stage->n_poses && s->n_tools >= td_view_stage_tools(stage) &&
         s->n_attachments >= td_model_attachments(model) && s->q != NULL)
         return true;
     free(s->q);
@@ -193,11 +193,11 @@ static bool make_room(tdViewSnapshot *s, const tdViewStage *stage)
     s->poses = calloc((size_t)stage->n_poses + 1, sizeof *s->poses);
     s->actuators = calloc((size_t)model->n_actuators + 1, sizeof *s->actuators);
     s->effectors = calloc((size_t)model->n_effectors + 1, sizeof *s->effectors);
-    s->tools = calloc((size_t)model->n_tools + 1, sizeof *s->tools);
+    s->tools = calloc((size_t)td_view_stage_tools(stage) + 1, sizeof *s->tools);
     s->attachments = calloc((size_t)td_model_attachments(model) + 1, sizeof *s->attachments);
     bool good = s->q != NULL && s->poses != NULL && s->actuators != NULL && s->effectors != NULL && s->tools != NULL &&
                 s->attachments != NULL;
-    s->n_tools = good ? model->n_tools : 0;
+    s->n_tools = good ? td_view_stage_tools(stage) : 0;
     s->n_attachments = good ? td_model_attachments(model) : 0;
     s->coords = good ? model->coords : 0;
     s->n_poses = good ? stage->n_poses : 0;
@@ -219,7 +219,9 @@ static void copy_control(const tdViewSim *sim, tdViewSnapshot *s)
         to->value = td_view_sim_value(sim, a);
     }
     for (int t = 0; t < model->n_tools; t++)
-        s->tools[t] = (tdViewTool){sim->tools[t].client, td_state_tool(model, sim->state, t)};
+        s->tools[t] = (tdViewTool){sim->tools[t].client, td_state_tool(model, sim->state, t), {NAN, NAN, NAN}, NAN};
+    for (int g = 0; g < sim->stage->n_guides; g++)
+        td_view_sim_read_guide(sim, g, &s->tools[model->n_tools + g]);
     for (int e = 0; e < model->n_effectors; e++)
     {
         tdViewEffect *to = &s->effectors[e];
@@ -486,7 +488,7 @@ static tdStatus start(tdViewSim *sim, tdError *error)
     // Before the first reader, so that there always is a snapshot.
     td_view_sim_publish(sim);
     sim->running = good && pthread_create(&sim->thread, NULL, run, sim) == 0;
-    return sim->running ? TD_OK : td_fail(error, TD_ERROR_IO, "the system gives no thread for the simulation");
+    return sim->running ? TD_OK : td_fail(error, TD_ERROR_IO, "the system provides no thread for the simulation");
 }
 
 tdStatus td_view_sim_create(const tdViewSimSettings *settings, tdViewSim **out, tdError *error)
@@ -536,6 +538,7 @@ void td_view_sim_free(tdViewSim *sim)
     free(sim->given);
     free(sim->turns);
     free(sim->tools);
+    free(sim->guides);
     pthread_mutex_destroy(&sim->lock);
     pthread_cond_destroy(&sim->wake);
     free(sim);

@@ -87,6 +87,8 @@ typedef struct tdViewTool
 {
     int client;
     tdToolState state;
+    double force[3]; ///< guided: on the hand, of all that touches it and what follows it [N]; NAN: a tool of a robot
+    double grip;     ///< 0 open, 1 closed; NAN: it has no jaw
 } tdViewTool;
 
 /// Of the last second [s].

@@ -172,7 +172,7 @@ static void act_spring(tdViewSim *sim, int client, const tdViewMessage *m)
         k = k >= 0 ? k : spring_of(sim, 0);
         if (k < 0)
         {
-            refuse(sim, client, m->action, "other clients use all springs that there are");
+            refuse(sim, client, m->action, "other clients use all available springs");
             return;
         }
         const tdViewMesh *mesh = &stage->meshes[m->mesh];
@@ -246,7 +246,7 @@ static void act_record(tdViewSim *sim, int client, const tdViewMessage *m)
     if (sim->settings.out == NULL || sim->output != NULL)
     {
         refuse(sim, client, m->action,
-               sim->output != NULL ? "a recording is on already"
+               sim->output != NULL ? "a recording is already running"
                                    : "the server may not write; start it with --out FOLDER");
         return;
     }
@@ -278,7 +278,8 @@ static void forget_control(tdViewSim *sim)
     memset(sim->given, 0, (size_t)sim->stage->model->n_effectors * sizeof *sim->given);
     memset(sim->springs, 0, sizeof sim->springs);
     memset(sim->groups, 0, sizeof sim->groups);
-    memset(sim->tools, 0, (size_t)sim->stage->model->n_tools * sizeof *sim->tools);
+    memset(sim->tools, 0, (size_t)td_view_stage_tools(sim->stage) * sizeof *sim->tools);
+    memset(sim->guides, 0, (size_t)sim->stage->n_guides * sizeof *sim->guides);
     sim->targets = 0;
     sim->pending = 0;
     sim->failed = false;
@@ -291,7 +292,7 @@ static void act_reset(tdViewSim *sim)
     tdError error = {0};
     if (td_state_create(sim->stage->model, &sim->settings.model, &fresh, &error) != TD_OK)
     {
-        td_view_sim_say(sim, 0, false, true, TD_VIEW_RESET, "the scene cannot start anew: %s", error.message);
+        td_view_sim_say(sim, 0, false, true, TD_VIEW_RESET, "the scene cannot be reset: %s", error.message);
         return;
     }
     td_view_sim_stop_recording(sim);
@@ -314,13 +315,15 @@ tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *err
     double *manual = NULL, *turns = NULL;
     bool *given = NULL;
     tdViewHand *tools = NULL;
+    tdViewGuideMotion *guides = NULL;
     if (status == TD_OK)
     {
         manual = calloc((size_t)stage->model->n_actuators + 1, sizeof *manual);
         given = calloc((size_t)stage->model->n_effectors + 1, sizeof *given);
         turns = calloc((size_t)stage->n_turns + 1, sizeof *turns);
-        tools = calloc((size_t)stage->model->n_tools + 1, sizeof *tools);
-        status = manual != NULL && given != NULL && turns != NULL && tools != NULL
+        tools = calloc((size_t)td_view_stage_tools(stage) + 1, sizeof *tools);
+        guides = calloc((size_t)stage->n_guides + 1, sizeof *guides);
+        status = manual != NULL && given != NULL && turns != NULL && tools != NULL && guides != NULL
                      ? TD_OK
                      : td_fail_memory(error, "the viewer");
     }
@@ -330,6 +333,7 @@ tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *err
         free(given);
         free(turns);
         free(tools);
+        free(guides);
         td_state_free(state);
         td_view_stage_release(stage);
         return status;
@@ -341,15 +345,18 @@ tdStatus td_view_sim_load(tdViewSim *sim, const tdViewEntry *entry, tdError *err
     free(sim->given);
     free(sim->turns);
     free(sim->tools);
+    free(sim->guides);
     sim->stage = stage;
     sim->state = state;
     sim->manual = manual;
     sim->given = given;
     sim->turns = turns;
     sim->tools = tools;
+    sim->guides = guides;
     sim->generation++;
     sim->resets = 0;
     forget_control(sim);
+    td_view_sim_watch_included(sim);
     return TD_OK;
 }
 
@@ -420,6 +427,7 @@ void td_view_sim_act(tdViewSim *sim, int client, const tdViewMessage *m)
         break;
     case TD_VIEW_TOOL: td_view_sim_tool(sim, client, m); break;
     case TD_VIEW_GROUP: td_view_sim_group(sim, client, m); break;
+    case TD_VIEW_GRIP: td_view_sim_grip(sim, client, m); break;
     case TD_VIEW_SCENE: act_scene(sim, client, m); break;
     case TD_VIEW_RECORD: act_record(sim, client, m); break;
     default: break; // the server's own

@@ -34,6 +34,15 @@ typedef struct tdViewHand
     double until;
 } tdViewHand;
 
+/// How a guided body is moved: its inputs, from where the scene had them, and their rates.
+typedef struct tdViewGuideMotion
+{
+    bool driven;
+    double offset[6], twist[6];
+    double grip, grip_rate; ///< of the way that its jaw closes by; a second
+    tdViewHand gripper;
+} tdViewGuideMotion;
+
 /// Actuators that move together at a share of their ranges a second.
 typedef struct tdViewGroup
 {
@@ -89,7 +98,8 @@ struct tdViewSim
         int client;
         double stiffness;
     } springs[TD_SPRINGS];
-    tdViewHand *tools; ///< by tool
+    tdViewHand *tools; ///< by tool, those of robots and guided bodies
+    tdViewGuideMotion *guides;
     tdViewGroup groups[TD_VIEW_GROUPS];
     tdError error;
     tdOutput *output;
@@ -99,8 +109,9 @@ struct tdViewSim
     struct
     {
         const tdViewEntry *entry;
-        tdViewStamp loaded, seen;
-        double next; ///< when to look again
+        tdViewStamp loaded, seen; ///< of the file and of those that it includes
+        bool fresh;               ///< these are not counted yet: they are known when it is loaded
+        double next;              ///< when to look again
     } watch;
     tdViewPace pace;
     uint64_t publications;
@@ -122,6 +133,8 @@ bool td_view_sim_open(tdViewSim *sim, const tdViewEntry *entry);
 void td_view_sim_stop_recording(tdViewSim *sim);
 /// sim_watch.c: from now on this is the file to look at; loads it again when it was saved.
 void td_view_sim_watch(tdViewSim *sim, const tdViewEntry *entry);
+/// The same of files that the present scene includes: as soon as it is loaded.
+void td_view_sim_watch_included(tdViewSim *sim);
 void td_view_sim_look(tdViewSim *sim);
 /// Inputs of the next step.
 void td_view_sim_drive(tdViewSim *sim);
@@ -130,6 +143,11 @@ tdViewMode td_view_sim_mode(const tdViewSim *sim, int actuator);
 void td_view_sim_tool(tdViewSim *sim, int client, const tdViewMessage *message);
 void td_view_sim_group(tdViewSim *sim, int client, const tdViewMessage *message);
 void td_view_sim_let_go(tdViewSim *sim, int client);
+/// sim_guide.c: guided bodies as tools.
+void td_view_sim_guide(tdViewSim *sim, int guide, const double *twist);
+void td_view_sim_grip(tdViewSim *sim, int client, const tdViewMessage *message);
+void td_view_sim_guides_on(tdViewSim *sim);
+void td_view_sim_read_guide(const tdViewSim *sim, int guide, tdViewTool *out);
 /// Before a step: groups move on, and who has not been heard of for too long lets go.
 void td_view_sim_move_on(tdViewSim *sim);
 /// What an actuator is driven with now.

@@ -16,19 +16,28 @@ static bool is_zero(int n, const double *a)
     return true;
 }
 
+// twist NULL: back to the scene.
+static void drive(tdViewSim *sim, int tool, const double *twist)
+{
+    int links = sim->stage->model->n_tools;
+    if (tool < links)
+        td_state_drive_tool(sim->stage->model, sim->state, tool, twist);
+    else
+        td_view_sim_guide(sim, tool - links, twist);
+}
+
 static void stop_tool(tdViewSim *sim, int tool)
 {
     static const double still[6] = {0};
     sim->tools[tool] = (tdViewHand){0};
-    td_state_drive_tool(sim->stage->model, sim->state, tool, still);
+    drive(sim, tool, still);
     sim->changed = true;
 }
 
 void td_view_sim_tool(tdViewSim *sim, int client, const tdViewMessage *m)
 {
-    const tdModel *model = sim->stage->model;
     double twist[6];
-    int tool = td_model_find_tool(model, m->name);
+    int tool = td_view_stage_find_tool(sim->stage, m->name);
     if (tool < 0)
     {
         td_view_sim_say(sim, client, true, true, m->action, "the scene has no tool of this name");
@@ -42,7 +51,7 @@ void td_view_sim_tool(tdViewSim *sim, int client, const tdViewMessage *m)
     }
     memcpy(twist, m->value, sizeof m->value);
     memcpy(twist + 3, m->turn, sizeof m->turn);
-    td_state_drive_tool(model, sim->state, tool, m->n_values == 0 ? NULL : twist);
+    drive(sim, tool, m->n_values == 0 ? NULL : twist);
     bool moves = m->n_values > 0 && !is_zero(6, twist);
     sim->tools[tool] = moves ? (tdViewHand){client, td_seconds() + sim->settings.hold} : (tdViewHand){0};
 }
@@ -78,9 +87,12 @@ void td_view_sim_group(tdViewSim *sim, int client, const tdViewMessage *m)
 
 void td_view_sim_let_go(tdViewSim *sim, int client)
 {
-    for (int t = 0; t < sim->stage->model->n_tools; t++)
+    for (int t = 0; t < td_view_stage_tools(sim->stage); t++)
         if (sim->tools[t].client == client)
             stop_tool(sim, t);
+    for (int g = 0; g < sim->stage->n_guides; g++)
+        if (sim->guides[g].gripper.client == client)
+            sim->guides[g].gripper = (tdViewHand){0}, sim->guides[g].grip_rate = 0;
     for (int g = 0; g < TD_VIEW_GROUPS; g++)
         if (sim->groups[g].hand.client == client)
             sim->groups[g] = (tdViewGroup){0};
@@ -109,9 +121,10 @@ static void move_group(tdViewSim *sim, const tdViewGroup *group)
 void td_view_sim_move_on(tdViewSim *sim)
 {
     double now = td_seconds();
-    for (int t = 0; t < sim->stage->model->n_tools; t++)
+    for (int t = 0; t < td_view_stage_tools(sim->stage); t++)
         if (sim->tools[t].client != 0 && now > sim->tools[t].until)
             stop_tool(sim, t);
+    td_view_sim_guides_on(sim);
     for (int g = 0; g < TD_VIEW_GROUPS; g++)
     {
         tdViewGroup *group = &sim->groups[g];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scene that somebody edits: its file is loaded again when it has been saved.
+// A scene that somebody edits: it is loaded again when its file, or one that it includes, has been saved.
 #include "view/sim_own.h"
 
 #include "base/timer.h"
@@ -20,10 +20,44 @@ static bool same(const tdViewStamp *a, const tdViewStamp *b)
     return a->seconds == b->seconds && a->nanoseconds == b->nanoseconds && a->size == b->size && a->inode == b->inode;
 }
 
+static void add(tdViewStamp *to, const tdViewStamp *more)
+{
+    to->seconds += more->seconds;
+    to->nanoseconds += more->nanoseconds;
+    to->size += more->size;
+    to->inode += more->inode;
+}
+
 void td_view_sim_watch(tdViewSim *sim, const tdViewEntry *entry)
 {
     sim->watch.entry = entry;
+    sim->watch.fresh = true;
     sim->watch.loaded = sim->watch.seen = stamp_of(entry->path);
+}
+
+// False: one is not there.
+static bool stamp_included(const tdViewSim *sim, tdViewStamp *out)
+{
+    const tdScene *scene = &sim->stage->model->scene;
+    bool there = true;
+    for (int i = 0; i < scene->n_files; i++)
+    {
+        tdViewStamp file = stamp_of(scene->files[i]);
+        there = there && file.seconds != 0;
+        add(out, &file);
+    }
+    return there;
+}
+
+void td_view_sim_watch_included(tdViewSim *sim)
+{
+    tdViewStamp included = {0};
+    if (!sim->watch.fresh)
+        return;
+    stamp_included(sim, &included);
+    add(&sim->watch.loaded, &included);
+    add(&sim->watch.seen, &included);
+    sim->watch.fresh = false;
 }
 
 // Whoever saves may be in the middle of it: the file must have been the same at two looks.
@@ -33,10 +67,13 @@ void td_view_sim_look(tdViewSim *sim)
     if (sim->settings.keep_scene || now < sim->watch.next)
         return;
     sim->watch.next = now + TD_VIEW_LOOK_EVERY;
-    tdViewStamp stamp = stamp_of(sim->watch.entry->path);
+    td_view_sim_watch_included(sim);
+    tdViewStamp stamp = stamp_of(sim->watch.entry->path), included = {0};
+    bool there = stamp.seconds != 0 && stamp_included(sim, &included);
+    add(&stamp, &included);
     bool still = same(&stamp, &sim->watch.seen);
     sim->watch.seen = stamp;
-    if (!still || stamp.seconds == 0 || same(&stamp, &sim->watch.loaded))
+    if (!still || !there || same(&stamp, &sim->watch.loaded))
         return;
     if (td_view_sim_open(sim, sim->watch.entry))
         td_view_sim_say(sim, 0, false, false, TD_VIEW_SCENE, "'%s' was saved and has been loaded again",

@@ -157,6 +157,51 @@ static tdStatus take_actuators(tdViewStage *stage, tdError *error)
 
 // ---------------------------------------------------------------- life
 
+int td_view_stage_tools(const tdViewStage *stage)
+{
+    return stage->model->n_tools + stage->n_guides;
+}
+
+int td_view_stage_find_tool(const tdViewStage *stage, const char *name)
+{
+    const tdModel *model = stage->model;
+    for (int g = 0; g < stage->n_guides; g++)
+        if (strcmp(model->bodies[stage->guides[g].body].name, name) == 0)
+            return model->n_tools + g;
+    return td_model_find_tool(model, name);
+}
+
+// A body that follows another one is moved by it; one that a grip closes is its jaw, the first of several.
+static tdStatus take_guides(tdViewStage *stage, tdError *error)
+{
+    const tdModel *model = stage->model;
+    const tdSceneBody *bodies = model->scene.bodies;
+    stage->guides = TD_TAKE(&stage->arena, tdViewGuide, model->n_bodies + 1);
+    if (stage->guides == NULL)
+        return td_fail_memory(error, "the viewer");
+    for (int b = 0; b < model->scene.n_bodies; b++)
+    {
+        if (bodies[b].guided[0] == NULL || bodies[b].follows != NULL)
+            continue;
+        tdViewGuide *guide = &stage->guides[stage->n_guides++];
+        *guide = (tdViewGuide){.body = b, .jaw = -1};
+        for (int k = 0; k < 6; k++)
+            guide->input[k] = td_model_find_input(model, bodies[b].guided[k]);
+        for (int j = model->scene.n_bodies - 1; j >= 0; j--)
+        {
+            const tdSceneBody *jaw = &bodies[j];
+            bool closes = jaw->close[0] != 0 || jaw->close[1] != 0 || jaw->close[2] != 0;
+            if (jaw->guided[0] == NULL || jaw->follows == NULL || !closes || strcmp(jaw->follows, bodies[b].name) != 0)
+                continue;
+            guide->jaw = j;
+            memcpy(guide->close, jaw->close, sizeof guide->close);
+            for (int k = 0; k < 3; k++)
+                guide->jaw_input[k] = td_model_find_input(model, jaw->guided[k]);
+        }
+    }
+    return TD_OK;
+}
+
 tdStatus td_view_stage_make(tdModel *model, const char *path, const char *name, uint32_t generation, tdViewStage **out,
                             tdError *error)
 {
@@ -179,6 +224,8 @@ tdStatus td_view_stage_make(tdModel *model, const char *path, const char *name, 
         measure_bounds(stage);
     if (status == TD_OK)
         status = take_actuators(stage, error);
+    if (status == TD_OK)
+        status = take_guides(stage, error);
     if (status != TD_OK)
     {
         td_view_stage_release(stage);

@@ -46,6 +46,16 @@ typedef struct tdViewActuator
     double low, high;
 } tdViewActuator;
 
+/// A body in a hand: listed behind the tools of robots, and driven as these are.
+typedef struct tdViewGuide
+{
+    int body;
+    int32_t input[6]; ///< way and rotation vector
+    int jaw;          ///< body that follows it and that a grip closes; -1: none
+    int32_t jaw_input[3];
+    double close[3];
+} tdViewGuide;
+
 typedef struct tdViewStage
 {
     atomic_int holders;
@@ -61,6 +71,8 @@ typedef struct tdViewStage
     int *first_pose; ///< n_bodies + 1
     int n_turns;     ///< see td_view_turns()
     tdViewActuator *actuators;
+    int n_guides; ///< rigid bodies whose motion is given, without those that follow another: instruments of a hand
+    tdViewGuide *guides;
     double stiffness;  ///< of a spring that suits the scene [N/m]
     double bounds[6];  ///< of all bodies at rest, planes left out: least, most
     double size;       ///< largest extent of these bodies [m]
@@ -83,6 +95,11 @@ tdStatus td_view_add_meshes(tdViewStage *stage, tdError *error);
 /// Reference rotations of a state, unit quaternions: of frames and of the balls of links, n_turns numbers. With the
 /// coordinates they are all that tells where bodies are.
 void td_view_turns(const tdViewStage *stage, const tdState *state, double *turns);
+/// Tools of robots, and behind them guided bodies.
+int td_view_stage_tools(const tdViewStage *stage);
+/// A tool by its name, or -1.
+int td_view_stage_find_tool(const tdViewStage *stage, const char *name);
+
 /// Motion since rest of all links and frames of a state, poses[n_poses].
 void td_view_poses(const tdViewStage *stage, const tdState *state, tdPose *poses);
 /// Where a node is, for the coordinates q and the poses of all bodies.

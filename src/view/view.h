@@ -11,6 +11,7 @@ typedef struct tdView tdView;
 typedef struct tdViewSettings
 {
     tdViewSimSettings sim; ///< entries and texts must outlive the viewer
+    const tdText *page;    ///< served instead of the live page, which it outlives: nothing is simulated. NULL: none
     const char *host;      ///< address to bind to; loopback
     int port;              ///< 0: any that is free
     int tries;             ///< ports that are tried, one after the other

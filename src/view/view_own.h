@@ -69,6 +69,8 @@ struct tdView
     struct lws_context *context;
     struct lws_vhost *vhost;
     struct lws_protocols protocols[4];
+    const unsigned char *page;
+    size_t page_size;
     char policy[512]; ///< what the page may run
     lws_retry_bo_t idle;
     lws_sorted_usec_list_t tick;

@@ -24,14 +24,14 @@ static void test_devices(void **state)
     assert_true(json_number("coords") < 1e-4 && json_number("coords") > 0);
     assert_true(json_number("displacements") < 1e-4);
     assert_int_equal(run_command("batch", ARM BACK "--robots 2 --steps 10 --check 1"), 0);
-    assert_says("stdout.txt", "beside the CPU, 1 robots over 10");
+    assert_says("stdout.txt", "compared with the CPU, 1 robots over 10");
 }
 
 static void test_refused(void **state)
 {
     (void)state;
     assert_refuses("batch", ARM NO_FILE "--robots 2", 3, "the GPU is not used");
-    assert_refuses("batch", BEAM BACK "--robots 2", 3, "reduced bodies alone");
+    assert_refuses("batch", BEAM BACK "--robots 2", 3, "reduced bodies only");
     assert_refuses("batch", ARM "--device tpu", 2, "--device takes cpu or gpu");
     assert_refuses("batch", ARM "--robots 2,x", 2, "--robots takes");
     assert_refuses("batch", ARM "--steps 10 --hold 3", 2, "divides");

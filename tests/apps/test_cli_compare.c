@@ -58,7 +58,7 @@ static void test_table(void **state)
     assert_int_equal(run_command("compare", "arm.yaml --rom arm.h5 --coarse coarse.yaml --out out --json --quiet"), 0);
     assert_says("stdout.txt", "\"motion\": \"a random path\"");
     char *result = read_text("stdout.txt"); // what follows is about it
-    assert_refuses("compare", "arm.yaml --rom arm.h5 --out out --quiet", 3, "holds an earlier run already");
+    assert_refuses("compare", "arm.yaml --rom arm.h5 --out out --quiet", 3, "already holds an earlier run");
     write_text("stdout.txt", result);
     free(result);
     assert_near(number_of("steps", 0), 60, 0);
@@ -120,7 +120,7 @@ static void test_own_motion(void **state)
 static void test_refusals(void **state)
 {
     (void)state;
-    assert_refuses("compare", "arm.yaml", 2, "compare with what?");
+    assert_refuses("compare", "arm.yaml", 2, "nothing to compare with");
     assert_refuses("compare", "arm.yaml --rom arm.h5 --steps 0", 2, "--steps");
     assert_refuses("compare", "arm.yaml --rom none.h5", 3, "none.h5");
     assert_refuses("compare", "stiffer.yaml --rom arm.h5", 3, "is the materials");
@@ -135,7 +135,7 @@ static void test_run_warns(void **state)
     (void)state;
     assert_int_equal(run_command("run", "pushed.yaml --rom arm.h5 --json --quiet"), 0);
     assert_near(number_of("rom_warnings", 0), 60, 0);
-    assert_says("stderr.txt", "in 60 of 60 steps the reduced model left what it was trained for");
+    assert_says("stderr.txt", "in 60 of 60 steps the reduced model left its training range");
     assert_says("stderr.txt", "(step 1): the reduced model of body 'arm' leaves");
     assert_int_equal(run_command("run", "arm.yaml --rom arm.h5 --json --quiet"), 0);
     assert_near(number_of("rom_warnings", 0), 0, 0);

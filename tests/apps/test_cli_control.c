@@ -77,7 +77,7 @@ static void test_round_trip(void **state)
     assert_refuses("run",
                    "arm.yaml --set 'motion={csv: again/actuators.csv}' --set 'actuators[up].stiffness=100 N' "
                    "--set 'actuators[up].drive=displacement' --set 'actuators[up].range=[0, 1 mm]'",
-                   3, "not what it was driven by");
+                   3, "not what drove it");
 }
 
 // The forces that control found, replayed by a motion, bring the tip to the goal.
@@ -85,7 +85,7 @@ static void test_replay(void **state)
 {
     (void)state;
     assert_int_equal(run_command("control", "arm.yaml --target goals.csv --out replay --every 0 --quiet"), 0);
-    assert_refuses("control", "arm.yaml --target goals.csv --out replay --quiet", 3, "holds an earlier run already");
+    assert_refuses("control", "arm.yaml --target goals.csv --out replay --quiet", 3, "already holds an earlier run");
     char *text = read_text("replay/actuation.csv"), *last = text, motion[1024];
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
         last = line;
@@ -217,7 +217,7 @@ static void test_workspace(void **state)
     assert_true(exists("ws/workspace.png") && exists("ws/points.vtu") && !exists("ws/failures.csv"));
     assert_says("ws/points.csv", "north [N],south [N],up [N],down [N],tip.x [m],tip.y [m],tip.z [m]\n0,0,0,0,0.1,");
     assert_int_equal(run_command("info", "ws/points.vtu"), 0);
-    assert_refuses("workspace", "moving.yaml --grid 2 --out ws --quiet", 3, "holds an earlier run already");
+    assert_refuses("workspace", "moving.yaml --grid 2 --out ws --quiet", 3, "already holds an earlier run");
     assert_int_equal(run_command("workspace", "arm.yaml --samples 40"), 0);
     assert_says("stdout.txt", "40 equilibria");
     assert_says("stderr.txt", "exploring: 40 of 40");
@@ -231,7 +231,7 @@ static void test_workspace_refuses(void **state)
     assert_refuses("workspace", "arm.yaml --effector tap", 2, "did you mean 'tip'?");
     assert_refuses("workspace", "arm.yaml --grid 1", 2, "--grid");
     assert_refuses("workspace", "arm.yaml --grid 2 --samples 3", 2, "exclude");
-    assert_refuses("workspace", "arm.yaml --grid 100", 2, "places");
+    assert_refuses("workspace", "arm.yaml --grid 100", 2, "points; use fewer");
     assert_refuses("workspace", "arm.yaml --samples 1000000", 2, "at most");
 }
 
@@ -269,7 +269,7 @@ static void test_estimate(void **state)
     assert_true(json_number("residual") < 1e-9);
     assert_says("est/loads.csv", "load,unit,effort,deviation\npush,N,0.0");
     assert_says("est/points.csv", "fitted.x [m]");
-    assert_refuses("estimate", "push.yaml --measured points.csv --out est", 3, "holds an earlier run already");
+    assert_refuses("estimate", "push.yaml --measured points.csv --out est", 3, "already holds an earlier run");
     assert_int_equal(run_command("estimate", "push.yaml --measured points.csv --out est --force"), 0);
     assert_int_equal(run_command("estimate", "push.yaml --measured points.csv"), 0);
     assert_says("stdout.txt", "from the residual");

@@ -94,6 +94,7 @@ static void test_demo(void **state)
     free(page);
     assert_says("stdout.txt", "d/report.html");
     assert_says("stderr.txt", "[1/5] arm.yaml");
+    assert_says("stderr.txt", "117 nodes, 288 elements, 2 cables");
     assert_says("stderr.txt", "[2/5] reducing it");
     assert_says("stderr.txt", "[5/5] ");
 }

@@ -64,7 +64,7 @@ static void test_lockstep(void **state)
     free(a);
     free(b);
     assert_refuses("haptic", HAPTIC "cube.yaml --device short.csv --lockstep --out out0 --quiet", 3,
-                   "holds an earlier run already");
+                   "already holds an earlier run");
 }
 
 // A simulated hand feels, and stays behind where it wants to be.

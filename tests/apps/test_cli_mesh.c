@@ -408,6 +408,113 @@ static void test_mesh_surfaces(void **state)
     mesh_and_check("--keep-surface", "torus.obj", 0.2, torus);
 }
 
+// A cube of 2 in Collada, y up, in centimetres.
+static void write_dae_cube(void)
+{
+    tdText text = {0};
+    td_text_format(&text, "<COLLADA version=\"1.4.1\"><asset><unit meter=\"0.01\"/><up_axis>Y_UP</up_axis></asset>"
+                          "<library_geometries><geometry id=\"g\"><mesh><source id=\"p\">"
+                          "<float_array id=\"a\" count=\"24\">");
+    for (int i = 0; i < 8; i++)
+        td_text_format(&text, "%d %d %d ", i % 2 ? 1 : -1, i / 2 % 2 ? 1 : -1, i / 4 ? 1 : -1);
+    td_text_format(&text,
+                   "</float_array><technique_common><accessor source=\"#a\" count=\"8\" stride=\"3\">"
+                   "<param name=\"X\" type=\"float\"/><param name=\"Y\" type=\"float\"/>"
+                   "<param name=\"Z\" type=\"float\"/></accessor></technique_common></source>"
+                   "<vertices id=\"v\"><input semantic=\"POSITION\" source=\"#p\"/></vertices>"
+                   "<polylist count=\"6\"><input semantic=\"VERTEX\" source=\"#v\" offset=\"0\"/>"
+                   "<vcount>4 4 4 4 4 4</vcount><p>0 2 3 1 4 5 7 6 0 1 5 4 2 6 7 3 0 4 6 2 1 3 7 5</p></polylist>"
+                   "</mesh></geometry></library_geometries><library_visual_scenes><visual_scene id=\"s\"><node>"
+                   "<instance_geometry url=\"#g\"/></node></visual_scene></library_visual_scenes>"
+                   "<scene><instance_visual_scene url=\"#s\"/></scene></COLLADA>");
+    write_file("cube.dae", &text);
+    free(text.data);
+}
+
+static void write_ply(const char *name, const tdMesh *mesh)
+{
+    tdText text = {0};
+    const tdCells *tris = &mesh->cells[TD_CELL_TRI];
+    td_text_format(
+        &text,
+        "ply\nformat ascii 1.0\nelement vertex %lld\nproperty double x\nproperty double y\nproperty double z\n"
+        "element face %lld\nproperty list uchar int vertex_indices\nend_header\n",
+        (long long)mesh->n_nodes, (long long)tris->count);
+    for (int64_t i = 0; i < mesh->n_nodes; i++)
+        td_text_format(&text, "%.17g %.17g %.17g\n", mesh->x[3 * i], mesh->x[3 * i + 1], mesh->x[3 * i + 2]);
+    for (int64_t i = 0; i < tris->count; i++)
+        td_text_format(&text, "3 %d %d %d\n", tris->nodes[3 * i], tris->nodes[3 * i + 1], tris->nodes[3 * i + 2]);
+    write_file(name, &text);
+    free(text.data);
+}
+
+static void test_mesh_ply_and_dae(void **state)
+{
+    (void)state;
+    tdMesh ball = sphere(0, 1, 3);
+    write_ply("ball.ply", &ball);
+    td_mesh_free(&ball);
+    write_dae_cube();
+    runResult r = run_json("info cube.dae --json"); // in metres, whatever the file has
+    assert_near(json_number(&r, "volume"), 8e-6, 1e-12);
+    done(&r);
+    expect("convert ball.ply x.stl", 0, NULL);
+    expect("convert ball.stl x.ply", 2, ".ply");
+    need_gmsh();
+    mesh_and_check("", "ball.ply", 0.3, examine("ball.stl").volume);
+    mesh_and_check("", "cube.dae", 0.004, 8e-6);
+}
+
+// The new surface is as near to the old one as --tolerance asks, and the distance told is the distance there is.
+static void test_mesh_tolerance(void **state)
+{
+    (void)state;
+    need_gmsh();
+    double told[2], size[2];
+    for (int i = 0; i < 2; i++)
+    {
+        runResult r = run_json(i == 0 ? "mesh ball.stl -o body.msh --size 0.5 --json"
+                                      : "mesh ball.stl -o body.msh --size 0.5 --tolerance 0.004 --json");
+        told[i] = json_number(&r, "surface_distance");
+        size[i] = json_number(&r, "surface_size");
+        done(&r);
+        // Of a node on the boundary, which is on a facet of the ball, or of the ball from a new face: at least this.
+        tdMesh body = {0}, surface = {0};
+        char path[256];
+        path_of(path, "body.msh");
+        assert_int_equal(td_mesh_read(path, &body, NULL), TD_OK);
+        assert_int_equal(td_mesh_boundary(&body, &surface, NULL), TD_OK);
+        double deepest = 0;
+        for (int64_t k = 0; k < surface.cells[TD_CELL_TRI].count; k++)
+        {
+            const int32_t *t = surface.cells[TD_CELL_TRI].nodes + 3 * k;
+            double middle[3], radius = 0;
+            for (int d = 0; d < 3; d++)
+            {
+                middle[d] = (surface.x[3 * t[0] + d] + surface.x[3 * t[1] + d] + surface.x[3 * t[2] + d]) / 3;
+                radius += middle[d] * middle[d];
+            }
+            deepest = fmax(deepest, 1 - sqrt(radius));
+        }
+        assert_true(told[i] <= deepest + 0.01 && told[i] >= 0.3 * deepest);
+        td_mesh_free(&body);
+        td_mesh_free(&surface);
+    }
+    assert_true(told[0] > 0.004 && told[1] <= 0.004);
+    assert_true(size[1] < size[0]);
+    expect("mesh ball.stl -o body.msh --size 0.5 --tolerance 0.004", 0, "shape within --tolerance");
+    expect("mesh ball.stl -o body.msh --size 0.9 --keep-surface", 0, "less than half of --size 0.9");
+    // What cannot be is not promised: then the old triangles stay, which are exact.
+    runResult r = run_json("mesh ball.stl -o body.msh --size 0.5 --tolerance 1e-9 --json");
+    assert_non_null(strstr(r.out, "\"surface\": \"kept\""));
+    assert_non_null(strstr(r.err, "away from the old ones"));
+    assert_near(json_number(&r, "surface_distance"), 0, 0);
+    done(&r);
+    expect("mesh ball.stl -o x.msh --size 1 --tolerance 0", 2, "positive");
+    expect("mesh ball.stl -o x.msh --size 1 --tolerance 1 --keep-surface", 2, "leave --keep-surface out");
+    expect("mesh box.geo -o x.msh --size 1 --tolerance 1", 2, "--tolerance");
+}
+
 static void test_mesh_20000_triangles(void **state)
 {
     (void)state;
@@ -564,6 +671,8 @@ int main(void)
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_convert),
         cmocka_unit_test(test_mesh_surfaces),
+        cmocka_unit_test(test_mesh_ply_and_dae),
+        cmocka_unit_test(test_mesh_tolerance),
         cmocka_unit_test(test_mesh_20000_triangles),
         cmocka_unit_test(test_mesh_with_cavity),
         cmocka_unit_test(test_mesh_geometry),

@@ -36,7 +36,7 @@ static void test_bar(void **state)
     char *table = read_text("out/frequencies.csv");
     assert_int_equal(strncmp(table, "mode,frequency [Hz],lambda [1/s^2]\n1,2.49", 41), 0);
     free(table);
-    assert_refuses("modes", "scene.yaml --modes 3 --quiet --out out", 3, "holds an earlier run already");
+    assert_refuses("modes", "scene.yaml --modes 3 --quiet --out out", 3, "already holds an earlier run");
     assert_int_equal(run_command("modes", "scene.yaml --modes 3 --quiet --out out --force"), 0);
     assert_false(exists("out/derivatives.png")); // of the run before
 }
@@ -54,7 +54,7 @@ static void test_refusals(void **state)
     assert_refuses("modes", "scene.yaml --body nobody", 2, "no body 'nobody'");
     assert_refuses("modes", "scene.yaml --modes 2 --derivatives 3", 2, "--derivatives");
     assert_refuses("modes", "scene.yaml --modes 2 --basis 3", 2, "--basis 3");
-    assert_refuses("modes", "scene.yaml --modes 5000", 3, "ask for fewer");
+    assert_refuses("modes", "scene.yaml --modes 5000", 3, "request fewer");
     assert_refuses("modes", "scene.yaml --modes none", 2, "--modes");
     assert_refuses("modes", "other.yaml", 3, "other.yaml");
     assert_refuses("bench", "svtk", 2, "stvk");

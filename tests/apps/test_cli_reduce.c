@@ -2,7 +2,8 @@
 // 'tendril reduce', '--rom' and 'tendril info' of a reduced model as a user meets them.
 #include "program.h"
 
-#define SCENE(young)          LAW_SCENE("corotational", young) "reduction: {ecsw_tolerance: 0.005}\n"
+#define SCENE(young)                                                                                                   \
+    LAW_SCENE("corotational", young) "reduction: {samples: corners, pod_tolerance: 1e-3, ecsw_tolerance: 0.005}\n"
 #define LAW_SCENE(law, young) BODY_SCENE(law, young, "    fixed: [{group: xmin}]\n")
 #define BODY_SCENE(law, young, supports)                                                                               \
     "tendril: 1\n"                                                                                                     \
@@ -32,6 +33,15 @@ static int setup(void **state)
     write_text("law.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {kind: stvk}\n");
     write_text("large.yaml",
                LAW_SCENE("stvk", "100 kPa") "reduction: {kind: stvk, modes: 20, columns: 100, memory: 16 MB}\n");
+    write_text("thick.yaml",
+               "tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 20 ms\nsteps: 4\nsolver: {type: amg}\nbodies:\n"
+               "  - name: arm\n    mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [30, 6, 5]}\n"
+               "    material: {law: linear, young: 100 kPa, poisson: 0.4, density: 1000}\n"
+               "    fixed: [{group: xmin}]\nactuators:\n"
+               "  - {name: top, type: cable, body: arm, path: [[0.09, 0.01, 0.02], [0, 0.01, 0.02]], drive: force,\n"
+               "     range: [0, 0.05]}\n"
+               "reduction: {samples: latin_hypercube, count: 150, pod_tolerance: 1e-3, ecsw_tolerance: 1e-2}\n"
+               "validation: {random: {steps: 4, moves: 2}}\n");
     write_text("free.yaml", BODY_SCENE("corotational", "100 kPa", "") "reduction: {ecsw_tolerance: 0.005}\n");
     write_text("fixed.yaml",
                BODY_SCENE("corotational", "100 kPa", "") "reduction: {ecsw_tolerance: 0.005, frame: fixed}\n");
@@ -127,7 +137,7 @@ static void test_accepts(void **state)
 static void test_vibrations(void **state)
 {
     (void)state;
-    write_text("beside.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {modes: 3}\n");
+    write_text("beside.yaml", LAW_SCENE("corotational", "100 kPa") "reduction: {samples: corners, modes: 3}\n");
     assert_int_equal(run_command("reduce", "beside.yaml -o beside.h5 --accept"), 0);
     assert_says("stdout.txt", "among them 3 vibration modes from");
     assert_int_equal(run_command("info", "beside.h5 --plot modes.png"), 0);
@@ -159,7 +169,7 @@ static void test_sweep(void **state)
     free(reused);
     assert_int_equal(run_command("reduce", "arm.yaml -o b.h5 --work sweep --max-modes 1 --pod-tolerance 0.5 --accept"),
                      0);
-    assert_says("stdout.txt", "reused      19 equilibria, 4 held-out places, of an earlier run");
+    assert_says("stdout.txt", "reused      19 equilibria, 4 held-out points, of an earlier run");
     assert_true(exists("a.h5") && exists("b.h5") && exists("sweep/job.txt"));
     assert_refuses("reduce", "other.yaml -o c.h5 --work sweep --quiet", 3, "was left by another job");
     assert_refuses("reduce", "arm.yaml -o c.h5 --ecsw-tolerance 1", 2, "expected a number > 0 and < 1");
@@ -230,6 +240,83 @@ static void test_several(void **state)
     assert_int_equal(run_command("run", "reduced.yaml --full-order --json --quiet"), 0);
     assert_true(json_number("dofs") > 2 * cube + left + right);
     assert_int_equal(run_command("compare", "reduced.yaml --rom left.h5 --json --quiet"), 0);
+    // Each alone, into the file that the scene names: as if it were the only body.
+    assert_refuses("reduce", "both.yaml --all --quiet", 3, "no body names the file of its reduced model");
+    assert_refuses("reduce", "reduced.yaml --all -o left.h5 --quiet", 2, "--all takes bodies and files from the scene");
+    assert_int_equal(run_command("reduce", "reduced.yaml --all --accept --quiet"), 0);
+    assert_int_equal(run_command("run", "reduced.yaml --json --quiet --out several --force"), 0);
+}
+
+// As Slurm would run the shipped script: an array of two jobs, then the merge.
+static int run_batch(const char *environment, const char *arguments)
+{
+    char command[1024];
+    snprintf(command, sizeof command,
+             "cd %s && TENDRIL=%s TENDRIL_OPTIONS='--quiet --json' %s %s/examples/reduce.sbatch %s >stdout.txt "
+             "2>stderr.txt",
+             folder, TD_PROGRAM, environment, TD_SOURCE_DIR, arguments);
+    int status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_jobs(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("reduce", "arm.yaml -o whole.h5 --json --quiet"), 0);
+    char *whole = json_value("content");
+    assert_int_equal(run_batch("SLURM_ARRAY_TASK_ID=2 SLURM_CPUS_PER_TASK=2", "arm.yaml shares 2"), 0);
+    assert_near(json_number("job"), 2, 0);
+    assert_near(json_number("reused"), 0, 0);
+    assert_int_equal(run_batch("", "arm.yaml shares arm.h5"), 3);
+    assert_says("stderr.txt", "shares: 1 of 2 trajectories are missing: snapshots 0. Run the unfinished jobs");
+    assert_int_equal(run_batch("SLURM_ARRAY_TASK_ID=1", "arm.yaml shares 2"), 0);
+    double places = json_number("places");
+    assert_int_equal(run_batch("SLURM_ARRAY_TASK_ID=1", "arm.yaml shares 2"), 0);
+    assert_near(json_number("reused"), places, 0);
+    assert_int_equal(run_command("reduce", "arm.yaml --work shares --job 5/5 --quiet"), 0);
+    assert_says("stdout.txt", "job 5 of 5: nothing to do");
+    assert_int_equal(run_batch("", "arm.yaml shares arm.h5"), 0);
+    assert_near(json_number("trajectories"), 2, 0);
+    assert_true(json_number("trajectory_s") > 0);
+    char *merged = json_value("content");
+    assert_string_equal(merged, whole);
+    free(merged);
+    free(whole);
+    assert_int_equal(run_batch("", "arm.yaml shares"), 2);
+    static const char *const bad[] = {"0/2", "3/2", "1", "1/", "/2", "1/2x", "-1/2", "1/0", "a/b", "1/100001"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    {
+        char arguments[80];
+        snprintf(arguments, sizeof arguments, "arm.yaml --work shares --job %s", bad[i]);
+        assert_refuses("reduce", arguments, 2, "expected I/N");
+    }
+    assert_refuses("reduce", "arm.yaml --job 1/2", 2, "needs --work FOLDER");
+    assert_refuses("reduce", "arm.yaml --merge -o arm.h5", 2, "needs --work FOLDER");
+    assert_refuses("reduce", "arm.yaml --work shares --merge", 2, "give -o FILE.h5");
+    assert_refuses("reduce", "arm.yaml --work shares --job 1/2 --merge", 2, "give one of them");
+    assert_refuses("reduce", "arm.yaml --work shares --job 1/2 -o arm.h5", 2, "writes no model");
+    assert_refuses("reduce", "arm.yaml --work shares --job 1/2 --restart", 2, "remove the folder");
+    assert_refuses("reduce", "arm.yaml --work shares --job 1/2 --max-modes 3", 2, "give them to --merge");
+    assert_refuses("reduce", "other.yaml --work shares --job 1/2 --quiet", 3, "was left by another job");
+}
+
+// What work takes beside the scene stays within --memory, however many threads there are; what cannot is refused before
+// any work.
+static void test_memory(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    skip_because("a sanitizer's own memory is among that of the program");
+#endif
+    assert_int_equal(run_command("reduce", "thick.yaml --work nothing --job 9/9 --json --quiet"), 0);
+    double scene = json_number("peak_rss");
+    assert_refuses("reduce", "thick.yaml -o thick.h5 --memory '16 MB' --quiet", 5, "one trajectory at a time takes");
+    // Four trajectories at a time would take three times as much.
+    assert_int_equal(
+        run_command("reduce", "thick.yaml -o thick.h5 --memory '30 MB' --threads 6 --json --quiet --accept"), 0);
+    assert_true(json_number("peak_rss") <= scene + 30e6);
+    assert_refuses("reduce", "arm.yaml -o arm.h5 --memory 12", 2, "expected a number with MB or GB");
+    assert_refuses("reduce", "arm.yaml -o arm.h5 --memory '1 MB'", 2, "16 MB at least");
 }
 
 static void test_usage(void **state)
@@ -248,7 +335,7 @@ int main(void)
         cmocka_unit_test(test_reduces),     cmocka_unit_test(test_runs),  cmocka_unit_test(test_info),
         cmocka_unit_test(test_polynomials), cmocka_unit_test(test_sweep), cmocka_unit_test(test_accepts),
         cmocka_unit_test(test_vibrations),  cmocka_unit_test(test_frame), cmocka_unit_test(test_several),
-        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_jobs),        cmocka_unit_test(test_usage), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

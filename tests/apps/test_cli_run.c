@@ -316,11 +316,11 @@ static void test_tells_of_actuators(void **state)
     (void)state;
     assert_int_equal(run("pulled.yaml --quiet --out pulled"), 0);
     assert_says("stdout.txt", "\nactuator ");
-    assert_says("stdout.txt", "effort at its most");
+    assert_says("stdout.txt", "effort at its maximum");
     assert_says("stdout.txt", "\nreach ");
     assert_says("stdout.txt", "\ndrives ");
     // 1/2 N is reached at 50 ms and held in the five steps behind.
-    assert_says("stderr.txt", "'side' was held back by its limits, from 0.06 s on");
+    assert_says("stderr.txt", "'side' reached its limits at 0.06 s");
     assert_says("stderr.txt", "in 5 of 10 steps");
     assert_true(exists("pulled/actuators.csv") && exists("pulled/effectors.csv"));
     assert_false(exists("pulled/cables.pvd")); // no VTU was asked for
@@ -382,6 +382,24 @@ static void test_check_lists_actuators(void **state)
     free(kind);
 }
 
+// What each selector chose is counted.
+static void test_check_counts(void **state)
+{
+    (void)state;
+    write_text("sides.yaml",
+               "tendril: 1\ntime_step: 10 ms\nsteps: 2\nbodies:\n  - name: block\n"
+               "    mesh: {box: [[0, 0, 0], [0.3, 0.2, 0.2]], cells: [3, 2, 2]}\n"
+               "    material: {law: stvk, young: 1e5, poisson: 0.3, density: 1000}\n"
+               "    materials: [{side: {of: outer, facing: [0, 0, 1]}, element: membrane, thickness: 1 mm, law: stvk, "
+               "young: 1 MPa, poisson: 0.3, density: 1000}]\n"
+               "    fixed: [{side: {facing: [-1, 0, 0], angle: 10 deg}}]\n"
+               "loads: [{type: surface, body: block, part: {point: [0, 0, 0]}, pressure: 1 Pa}]\n");
+    assert_int_equal(finish(start_command("check", "sides.yaml")), 0);
+    assert_says("stdout.txt", "membrane materials[0], by its side, 12 triangles");
+    assert_says("stdout.txt", "fixed: side, axes xyz, 9 nodes\n");
+    assert_says("stdout.txt", "on connected part of block, 1 Pa, 36 nodes\n");
+}
+
 // Packages of robots: by the option, which may be given several times, or by the environment.
 static void test_packages(void **unused)
 {
@@ -425,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_trouble_is_told),
         cmocka_unit_test(test_tells_of_actuators),
         cmocka_unit_test(test_tells_what_is_out_of_reach),
+        cmocka_unit_test(test_check_counts),
         cmocka_unit_test(test_check_lists_actuators),
         cmocka_unit_test(test_packages),
     };

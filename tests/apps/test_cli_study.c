@@ -50,8 +50,8 @@ static void test_new(void **state)
         snprintf(words, sizeof words, "new/%s/scene.yaml --quiet", kinds[i]);
         assert_int_equal(run_command("check", words), 0);
     }
-    assert_refuses("new", "finger new/finger", 3, "is there already and not empty");
-    assert_refuses("new", "finger arm.yaml", 3, "is there already");
+    assert_refuses("new", "finger new/finger", 3, "already exists and is not empty");
+    assert_refuses("new", "finger arm.yaml", 3, "already exists");
     assert_refuses("new", "fingr x", 2, "did you mean 'finger'?");
     assert_refuses("new", "hand x", 2, "there are finger, arm, gripper, organ, crawler");
     assert_refuses("new", "arm", 2, "an argument is missing");
@@ -83,7 +83,7 @@ static void test_sweep(void **state)
     assert_non_null(strstr(strstr(table, "\n3,125,corotational"), values));
     free(run);
     free(table);
-    assert_refuses("sweep", "arm.yaml --vary time_step=5ms,10ms --out grid", 3, "holds an earlier run already");
+    assert_refuses("sweep", "arm.yaml --vary time_step=5ms,10ms --out grid", 3, "already holds an earlier run");
     // The most, over steps.
     assert_int_equal(run_command("sweep", "arm.yaml --vary steps=1,10 --take most --outputs effort:up --out most -q"),
                      0);
@@ -151,8 +151,8 @@ static void test_sweep_killed(void **state)
 static void test_sweep_refuses(void **state)
 {
     (void)state;
-    assert_refuses("sweep", "arm.yaml --out x", 2, "--vary PATH=VALUES says so");
-    assert_refuses("sweep", "arm.yaml --vary steps=1,2", 2, "--out DIR says so");
+    assert_refuses("sweep", "arm.yaml --out x", 2, "give --vary PATH=VALUES");
+    assert_refuses("sweep", "arm.yaml --vary steps=1,2", 2, "give --out DIR");
     assert_refuses("sweep", "arm.yaml --vary steps --out x", 2, "expected PATH=VALUES");
     assert_refuses("sweep", "arm.yaml --vary time_step=1..2 --out x", 2, "a range ends with the number of its values");
     assert_refuses("sweep", "arm.yaml --vary 'time_step=1 ms..2 s:3' --out x", 2,
@@ -161,9 +161,9 @@ static void test_sweep_refuses(void **state)
     assert_refuses("sweep", "arm.yaml --vary 'time_step=log 0..2:3' --out x", 2, "needs numbers above zero");
     assert_refuses("sweep", "arm.yaml --vary 'time_step=normal(1)' --out x", 2, "a distribution has two numbers");
     assert_refuses("sweep", "arm.yaml --vary 'time_step=normal(1, -1)' --seeds 2 --out x", 2, "not negative");
-    assert_refuses("sweep", "arm.yaml --vary 'time_step=uniform(1, 2)' --out x", 2, "--seeds N says so");
+    assert_refuses("sweep", "arm.yaml --vary 'time_step=uniform(1, 2)' --out x", 2, "give --seeds N");
     assert_refuses("sweep", "arm.yaml --vary steps=1,2 --seeds 3 --out x", 2, "--seeds is for distributions");
-    assert_refuses("sweep", "arm.yaml --vary steps=1,2 --vary steps=3 --out x", 2, "stands twice");
+    assert_refuses("sweep", "arm.yaml --vary steps=1,2 --vary steps=3 --out x", 2, "is given twice");
     assert_refuses("sweep", "arm.yaml --vary steps=1,2 --take all --out x", 2, "--take takes");
     assert_refuses("sweep", "arm.yaml --vary steps=1,2 --outputs probe:tap --out x", 3, "probes of this scene: tip");
     assert_refuses("sweep", "arm.yaml --vary 'bodies[arm].material.poisson=0.3,0.7' --out x -q", 3,
@@ -220,7 +220,7 @@ static void test_plot_compares(void **state)
     assert_refuses("plot", "a.csv --column x", 2, "-o FILE.png");
     assert_refuses("plot", "a.csv --column x -o x.jpg", 2, "ends in .png or .svg");
     assert_refuses("plot", "a.csv --column x --x z -o x.png", 3, "has no column 'z'");
-    assert_refuses("plot", "a.csv b.csv", 2, "which columns?");
+    assert_refuses("plot", "a.csv b.csv", 2, "no column is given");
     assert_refuses("plot", "a.csv b.csv --column x --names one", 2, "1 names, and there are 2 runs");
     assert_refuses("plot", "none --column x -o x.png", 3, "cannot be opened");
     write_text("ragged.csv", "t,x\n0,1\n1\n");
@@ -296,7 +296,7 @@ static void test_export(void **state)
     assert_int_equal(at, size);
     free(data);
     assert_refuses("export", "e.csv -o e.xls", 2, "ends in .npz or .mat");
-    assert_refuses("export", "e.csv", 2, "where to?");
+    assert_refuses("export", "e.csv", 2, "the output is missing");
 }
 
 int main(void)

@@ -95,6 +95,52 @@ static void test_draws(void **state)
     }
 }
 
+static char *picture(const Place *p, const char *options, size_t *size)
+{
+    char *said, *bytes;
+    assert_int_equal(render(p, options, &said), 0);
+    free(said);
+    assert_int_equal(td_file_read(p->png, &bytes, size, NULL), TD_OK);
+    return bytes;
+}
+
+// Tendril's own arrays have their SI units in the legend without being asked, as if the unit were given.
+static void test_units_of_own_fields(void **state)
+{
+    const Place *p = *state;
+    static const char *const fields[][2] = {
+        {"displacement", "m"}, {"velocity", "m/s"}, {"force", "N"},
+        {"reaction", "N"},     {"von_mises", "Pa"}, {"stress", "Pa"},
+        {"pressure", "Pa"},    {"tension", "N"},    {"acceleration", "m/s\xC2\xB2"},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    {
+        char text[sizeof cube + 200], options[128];
+        const char *at = strstr(cube, "<CellData>") + strlen("<CellData>"), *rest = strstr(cube, "</CellData>");
+        int n = snprintf(text, sizeof text,
+                         "%.*s<DataArray type=\"Float64\" Name=\"%s\" format=\"ascii\">2500</DataArray>%s",
+                         (int)(at - cube), cube, fields[i][0], rest);
+        if (strcmp(fields[i][0], "displacement") == 0) // of the points, as ever
+            n = snprintf(text, sizeof text, "%s", cube);
+        assert_int_equal(td_file_write(p->vtu, text, (size_t)n, NULL), TD_OK);
+        char *bytes[3];
+        size_t size[3];
+        const char *units[3] = {NULL, fields[i][1], "furlong"};
+        for (int k = 0; k < 3; k++)
+        {
+            snprintf(options, sizeof options, "--field %s%s%s --width 600 --height 400", fields[i][0],
+                     units[k] != NULL ? " --unit " : "", units[k] != NULL ? units[k] : "");
+            bytes[k] = picture(p, options, &size[k]);
+        }
+        if (size[0] != size[1] || memcmp(bytes[0], bytes[1], size[0]) != 0)
+            fail_msg("%s is not in %s", fields[i][0], fields[i][1]);
+        assert_false(size[0] == size[2] && memcmp(bytes[0], bytes[2], size[0]) == 0);
+        for (int k = 0; k < 3; k++)
+            free(bytes[k]);
+    }
+    assert_int_equal(td_file_write(p->vtu, cube, sizeof cube - 1, NULL), TD_OK);
+}
+
 // Runs the program with its words in the test's folder; returns the exit code, all output in *said.
 static int program(const Place *p, const char *words, char **said)
 {
@@ -228,7 +274,7 @@ static void test_draws_a_time(void **state)
         const char *words, *says;
         int code;
     } refused[] = {
-        {"render two --time 0.2" SMALL, "the last one is of 0.08 s", 3},
+        {"render two --time 0.2" SMALL, "the last one is at 0.08 s", 3},
         {"render two.yaml --time -1" SMALL, "--time takes", 2},
         {"render two.yaml --time 1 --step 2" SMALL, "exclude each other", 2},
         {"render two.yaml --time 1e12" SMALL, "1e9 steps", 2},
@@ -370,13 +416,59 @@ static void test_refuses_to_deform(void **state)
     }
 }
 
+// A run as a moving picture: a still of the first frame for whoever reads stills, its size that of the picture.
+static void test_moving(void **state)
+{
+    const Place *p = *state;
+    static const char scene[] =
+        "tendril: 1\ntime_step: 10 ms\nsteps: 6\ngravity: [0, 0, -9.81]\nbodies:\n"
+        "  - {name: bar, mesh: {box: [[0, 0, 0], [0.4, 0.1, 0.1]], cells: [4, 1, 1]},\n"
+        "     material: {law: corotational, young: 20 kPa, poisson: 0.3, density: 1000}, fixed: [{group: xmin}]}\n"
+        "output: {every: 2, formats: [vtu]}\n";
+    char path[128];
+    snprintf(path, sizeof path, "%s/bar.yaml", p->folder);
+    assert_int_equal(td_file_write(path, scene, sizeof scene - 1, NULL), TD_OK);
+    expect(p, "run bar.yaml --out bar", 0, (const char *const[]){"", NULL});
+    static const char size[] = "-o bar.png --width 160 --height 120 ";
+    char words[256];
+    snprintf(words, sizeof words, "render bar %s --movie 4 --field displacement --json", size);
+    expect(p, words, 0, (const char *const[]){"\"frames\": 4", "\"width\": 160", NULL});
+    snprintf(path, sizeof path, "%s/bar.png", p->folder);
+    png_image png = {.version = PNG_IMAGE_VERSION};
+    assert_true(png_image_begin_read_from_file(&png, path));
+    assert_int_equal(png.width, 160);
+    png_image_free(&png);
+    char *file;
+    size_t length;
+    assert_int_equal(td_file_read(path, &file, &length, NULL), TD_OK);
+    assert_non_null(memmem(file, length, "fdAT", 4));
+    free(file);
+    static const struct
+    {
+        const char *options, *says;
+        int code;
+    } bad[] = {{"bar.yaml --movie 4", "is for the folder of a run", 2},
+               {"bar --movie 1", "--movie", 2},
+               {"bar --movie 20000", "2 to 10000 frames", 2},
+               {"bar --movie 4 --time 0.02", "leave out --step and --time", 2},
+               {"bar --seconds 2", "give --movie", 2},
+               {"bar --movie 4 --seconds -1", "above 0", 2}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    {
+        snprintf(words, sizeof words, "render %s %s", bad[i].options, size);
+        expect(p, words, bad[i].code, (const char *const[]){bad[i].says, NULL});
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws),
+                                       cmocka_unit_test(test_units_of_own_fields),
                                        cmocka_unit_test(test_draws_what_acts),
                                        cmocka_unit_test(test_draws_a_time),
                                        cmocka_unit_test(test_draws_plane_bodies),
                                        cmocka_unit_test(test_draws_contact),
+                                       cmocka_unit_test(test_moving),
                                        cmocka_unit_test(test_refuses),
                                        cmocka_unit_test(test_refuses_to_deform)};
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -107,7 +107,7 @@ static void test_what_cannot_be_asked_is_ended(void **state)
     }
     kill(pid, SIGTERM);
     assert_int_equal(finish(pid), 130);
-    assert_says("stderr.txt", "ended at once");
+    assert_says("stderr.txt", "was terminated");
     close(writer);
 }
 

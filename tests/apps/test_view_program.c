@@ -115,7 +115,7 @@ static void mistakes_are_told(void **unused)
         {"nowhere.yaml --port 0", 3, "nowhere.yaml"},
         {SCENE " --port 70000", 2, "65535"},
         {SCENE " --port x", 2, "--port"},
-        {SCENE " --port 0 --host 192.0.2.1", 2, "cannot be had"},
+        {SCENE " --port 0 --host 192.0.2.1", 2, "is not available"},
         {SCENE " --port 0 --token short", 2, "16 to 64"},
         {SCENE " --speed 0", 2, "--speed"},
         {SCENE " --clients 0", 2, "--clients"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches: each robot is what it would be alone, to the bit, whatever the others do.
-#include "scenes.h"
+#include "reduced.h"
 
 #include "base/file.h"
 #include "core/state.h"
@@ -131,6 +131,160 @@ static void test_alone_or_not(void **unused)
             }
         free(inputs);
         td_model_free(model);
+    }
+}
+
+// What states share is scratch: robots that differ in all they can, stepped row by row and read in calls of their own,
+// so that each finds there what others have left, are what they would be alone. One of them breaks on the way.
+static void step_by_turns(const tdModel *model, int threads)
+{
+    enum
+    {
+        CALLS = 8,
+        MAD = 3
+    };
+    tdBatch *batch = make(model, ROBOTS, threads);
+    tdState *alone[ROBOTS];
+    tdError error = {0};
+    static const char *const names[] = {"time", "kinetic", "elastic", "penetration"};
+    char body[2][128];
+    const char *wanted[6] = {names[0], names[1], names[2], names[3], body[0], body[1]};
+    snprintf(body[0], sizeof body[0], "coords:%s", td_model_body_name(model, 0));
+    snprintf(body[1], sizeof body[1], "positions:%s", td_model_body_name(model, 0));
+    assert_ok(td_batch_choose_outputs(batch, 6, wanted, &error), error);
+    const tdOutputs *outputs = td_batch_outputs(batch);
+    int n = td_model_inputs(model), breaks = model->scheme.mass > 0 ? CALLS / 2 : CALLS; // at rest nothing is too fast
+    int64_t width = td_outputs_width(outputs);
+    double *inputs = malloc(sizeof(double) * (size_t)(ROBOTS * (n + 1)));
+    double *there = malloc(sizeof(double) * (size_t)(ROBOTS * width)), *here = malloc(sizeof(double) * (size_t)width);
+    for (int i = 0; i < ROBOTS; i++)
+    {
+        double young = 0.8 + 0.1 * i;
+        uint8_t mask[ROBOTS] = {0};
+        mask[i] = 1;
+        alone[i] = scene_state(model);
+        assert_ok(td_state_set_parameter(model, alone[i], TD_PARAMETER_YOUNG, 0, young, &error), error);
+        assert_ok(td_batch_set_parameter(batch, TD_PARAMETER_YOUNG, 0, &young, 0, mask, &error), error);
+    }
+    size_t size = td_state_size(model, alone[0]);
+    char *value = malloc(size), *values = malloc(size * ROBOTS);
+    int32_t status[ROBOTS];
+    for (int t = 0; t < CALLS; t++)
+    {
+        for (int i = 0; i < ROBOTS; i++)
+            for (int j = 0; j < n; j++)
+                inputs[i * n + j] = input_of(model, i, t, j);
+        uint8_t mad[ROBOTS] = {0};
+        mad[MAD] = 1;
+        if (t == breaks) // faster than numbers go
+        {
+            for (int64_t c = 0; c < model->coords; c++)
+                alone[MAD]->v[c] = 1e200;
+            assert_ok(td_state_write(model, alone[MAD], value, size, &error), error);
+            assert_ok(td_batch_read(batch, value, 0, mad, &error), error);
+        }
+        tdRollout rollout = td_default_rollout();
+        rollout.inputs = (tdSpan){inputs, n, 0, 1};
+        rollout.status = status;
+        roll(batch, &rollout);
+        assert_ok(td_batch_read_outputs(batch, &(tdSpan){there, width, 0, 1}, NULL, &error), error);
+        assert_ok(td_batch_write(batch, values, size, NULL, &error), error);
+        assert_true((status[MAD] != TD_OK) == (t == breaks));
+        if (t == breaks)
+        {
+            assert_ok(td_batch_reset(batch, mad, &error), error);
+            assert_ok(td_state_reset(model, alone[MAD], &error), error);
+        }
+        for (int i = 0; i < ROBOTS; i++)
+        {
+            if (t == breaks && i == MAD)
+                continue;
+            for (int j = 0; j < n; j++)
+                td_state_set_input(model, alone[i], j, inputs[i * n + j]);
+            scene_steps(model, alone[i], 1);
+            td_outputs_read(outputs, model, alone[i], here, 1);
+            assert_memory_equal(here, there + i * width, sizeof(double) * (size_t)width);
+            assert_ok(td_state_write(model, alone[i], value, size, &error), error);
+            assert_memory_equal(value, values + (size_t)i * size, size);
+        }
+    }
+    for (int i = 0; i < ROBOTS; i++) // one that is looked at from outside goes on by itself
+    {
+        assert_true(td_state_hash(model, td_batch_state(batch, i)) == td_state_hash(model, alone[i]));
+        scene_steps(model, td_batch_state(batch, i), 1);
+        scene_steps(model, alone[i], 1);
+        assert_true(td_state_hash(model, td_batch_state(batch, i)) == td_state_hash(model, alone[i]));
+        td_state_free(alone[i]);
+    }
+    free(values);
+    free(value);
+    free(here);
+    free(there);
+    free(inputs);
+    td_batch_free(batch);
+}
+
+static void test_by_turns(void **unused)
+{
+    (void)unused;
+    static const char *const list[][2] = {{OWN "arm.yaml", OWN "arm.h5"},
+                                          {OWN "worm.yaml", OWN "worm.h5"},
+                                          {OWN "modes.yaml", OWN "modes.h5"},
+                                          {OWN "arm.yaml", NULL}};
+    for (size_t k = 0; k < sizeof list / sizeof list[0]; k++)
+    {
+        tdModel *model = load(list[k][0], list[k][1]);
+        for (int threads = 1; threads <= 3; threads += 2)
+            step_by_turns(model, threads);
+        td_model_free(model);
+    }
+}
+
+// The same for what else a reduced body may make of its points: rotations that lag, damping of its own, memory,
+// polynomials, a second choice of elements, cables and a cavity that stiffen it.
+static void test_laws_by_turns(void **unused)
+{
+    (void)unused;
+    static const struct
+    {
+        const char *integrator, *material, *damping;
+        bool polynomials;
+    } list[] = {
+        {"method: backward_euler", "law: corotational_lagged", "stiffness: 5 ms", false},
+        {"method: backward_euler", "law: corotational", "stiffness: 5 ms, mass: 3", false},
+        {"method: newmark", "law: neo_hookean", "stiffness: 5 ms", false},
+        {"method: newmark", "law: corotational_lagged", "stiffness: 5 ms", false},
+        {"newton: true", "law: mooney_rivlin", "mass: 3", false},
+        {"method: theta, theta: 0.6, theta_vq: 0.6", "law: neo_hookean, viscoelastic: [{modulus: 0.4, time: 30 ms}]",
+         "mass: 1", false},
+        {"method: static", "law: neo_hookean", "mass: 0", false},
+        {"method: newmark", "law: linear", "stiffness: 5 ms", false},
+        {"method: newmark", "law: stvk", "stiffness: 5 ms", true},
+    };
+    char text[2000];
+    for (size_t k = 0; k < sizeof list / sizeof list[0]; k++)
+    {
+        snprintf(
+            text, sizeof text,
+            "tendril: 1\ntime_step: 10 ms\nsteps: 1\ngravity: [0, 0, -9.81]\nintegrator: {%s}\nbodies:\n"
+            "  - {name: arm, mesh: {box: [[0, 0, 0], [0.1, 0.02, 0.02]], cells: [5, 1, 1]}, material: {%s, young: "
+            "100 kPa, poisson: 0.3, density: 1000},\n     damping: {%s}, fixed: [{group: xmin}]}\n"
+            "actuators:\n  - {name: top, type: cable, body: arm, drive: force, range: [0, 0.2 N], path: [[0.09, 0.01, "
+            "0.02], [0.05, 0.01, 0.02], [0, 0.01, 0.02]], pull_point: [-0.01, 0.01, 0.03]}\n"
+            "  - {name: side, type: cable, body: arm, drive: displacement, range: [0, 2 mm], path: [[0.09, 0.02, "
+            "0.01], [0, 0.02, 0.01]]}\n",
+            list[k].integrator, list[k].material, list[k].damping);
+        tdModel *full = scene_parse(text);
+        tdRom rom = rom_of(full, 9, 2);
+        if (list[k].polynomials)
+            rom_polynomials(full, &rom);
+        else
+            rom_check(full, &rom, 2, 1);
+        tdModel *model = rom_model(text, &rom, false);
+        td_arena_free(&rom.arena);
+        step_by_turns(model, 1);
+        td_model_free(model);
+        td_model_free(full);
     }
 }
 
@@ -439,7 +593,8 @@ static void test_bad_calls(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone_or_not),         cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_alone_or_not),         cmocka_unit_test(test_by_turns),
+        cmocka_unit_test(test_laws_by_turns),        cmocka_unit_test(test_outputs),
         cmocka_unit_test(test_contact_forces),       cmocka_unit_test(test_failures_stay_alone),
         cmocka_unit_test(test_parameters_and_masks), cmocka_unit_test(test_delay),
         cmocka_unit_test(test_states_of_all),        cmocka_unit_test(test_bad_calls),

@@ -537,16 +537,36 @@ static void native_bodies(void **unused)
     td_model_free(model);
 }
 
+// A joint whose position is given, without a stiffness, holds its link in a static scene wherever that is, above the
+// joint too: 2 kg at 0.3 m from it.
+static void held_at_rest(void **unused)
+{
+    (void)unused;
+    static const char turn[] = SWING("revolute", LIMIT("-3", "3", "1000"));
+    tdModel *model = robot_model(turn, "gravity: [3, 0, -9.81]\nintegrator: {method: static}\ntime_step: 1 s\n", "",
+                                 "actuators: [{name: m, type: joint, body: r, joint: j, drive: position}]\n"
+                                 "motion: {keyframes: [{t: 0, m: 0 rad}, {t: 6 s, m: 2.4 rad}]}\n");
+    tdState *state = robot_state(model);
+    for (int i = 1; i <= 6; i++)
+    {
+        double angle = 0.4 * i;
+        scene_steps(model, state, 1);
+        assert_near(state->q[0], angle, 1e-7);
+        assert_near(state->constraint->effort[0], 0.6 * (3 * cos(angle) + 9.81 * sin(angle)), 1e-5);
+    }
+    scene_free(model, state);
+}
+
 static void refused(void **unused)
 {
     (void)unused;
     static const char turn[] = SWING("revolute", LIMIT("-1", "1", "10"));
     static const char settings[] = FALLING "time_step: 1 ms\n";
     robot_refused(turn, settings, "joints: [{name: x}]", "", "no joint 'x'");
-    robot_refused(turn, settings, "joints: [{name: j, position: 2 rad}]", "", "beyond its limits");
+    robot_refused(turn, settings, "joints: [{name: j, position: 2 rad}]", "", "is outside it");
     robot_refused(turn, settings, "joints: [{name: j, position: 2 mm}]", "", "angle");
     robot_refused(turn, settings, "material: {}", "", "takes no 'material'");
-    robot_refused(turn, settings, "transform: {scale: 2}", "", "not scaled");
+    robot_refused(turn, settings, "transform: {scale: 2}", "", "cannot be scaled");
     robot_refused(turn, settings, "velocity: [1, 0, 0]", "", "the body is fixed");
     robot_refused(turn, settings, "", "actuators: [{name: m, type: joint, body: r, joint: k, drive: effort}]",
                   "no joint 'k'");
@@ -592,6 +612,7 @@ int main(void)
         cmocka_unit_test(cable_to_a_soft_body),
         cmocka_unit_test(state_is_in_arrays),
         cmocka_unit_test(native_bodies),
+        cmocka_unit_test(held_at_rest),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

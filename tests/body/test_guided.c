@@ -79,7 +79,7 @@ static void test_twist(void **unused)
     tdModel *model = scene_model("tendril: 1\nsteps: 1\ntime_step: 1 ms\nbodies:\n" PLATE, "0.3");
     tdState *state = scene_state(model);
     const tdBody *body = &model->bodies[0];
-    assert_true(td_body_is_guided(body));
+    assert_true(body->guided != NULL);
     uint64_t seed = 7;
     for (int trial = 0; trial < 20; trial++)
     {
@@ -140,8 +140,8 @@ static void test_follow(void **unused)
     {
         scene_steps(model, state, 1);
         double share = 0.01 * (k + 1);
-        tdPose jaw = td_guided_pose(td_guided_of(&model->bodies[0]), state->q + model->bodies[0].first);
-        tdPose tip = td_guided_pose(td_guided_of(&model->bodies[1]), state->q + model->bodies[1].first);
+        tdPose jaw = td_guided_pose(model->bodies[0].guided, state->q + model->bodies[0].first);
+        tdPose tip = td_guided_pose(model->bodies[1].guided, state->q + model->bodies[1].first);
         double between[3], shaft[3] = {-tip.t[0], -tip.t[1], 2 - tip.t[2]}, was[3] = {-1, 0, 0}, now[3];
         assert_near(tip.t[0], 1.5 * share, 1e-12);
         for (int c = 0; c < 3; c++)

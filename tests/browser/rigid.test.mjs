@@ -161,6 +161,54 @@ test("it looks as it did", async (t) => {
     assert.ok(gone.far > 0.05, `without the bodies the picture is ${JSON.stringify(gone)} off`);
 });
 
+test("an instrument in the hand: keys move it, ] grasps, its force is drawn, written and plotted", async () => {
+    await start("scenes/haptic/grasp.yaml");
+    const tools = await page.evaluate(() => window.tendril.session.hello.tools);
+    assert.deepEqual(tools.map((t) => [t.name, t.guided, t.jaw]), [["upper", true, true]]);
+    await until(page, "time goes on", () => window.tendril.state.time > 0.1);
+    await page.locator("#view").focus();
+    await page.keyboard.press("t");
+    await until(page, "the mode", () => window.tendril.state.tool.on);
+    assert.ok(Math.hypot(...(await state(page)).tool.forces[0].slice(0, 3)) < 1e-3, "nothing touches yet");
+    assert.equal(await page.isVisible("#tool-force"), true);
+    assert.equal(await page.isVisible("#tool-error"), false); // it has no target to be away from
+    // Closing: the jaw meets the tissue from below and presses it against the upper one.
+    await page.keyboard.down("]");
+    await until(page, "the jaw closes", () => window.tendril.state.status.tools[0].grip > 0.999);
+    await page.keyboard.up("]");
+    const closed = (await state(page)).tool.places[0];
+    // Pulling away from the clamped end: a hand feels the tissue pull back.
+    await page.keyboard.down("d");
+    await until(page, "tissue pulls back", () => window.tendril.state.tool.forces[0][0] < -0.02);
+    await page.keyboard.up("d");
+    await until(page, "it stands", () => window.tendril.state.status.tools[0].twist.every((v) => v === 0));
+    assert.ok((await state(page)).tool.places[0][0] > closed[0]);
+    await until(page, "the force has a value", () => [...document.querySelectorAll(".overlay *")].some((e) => /upper .*\d m?N/.test(e.textContent)));
+    assert.match(await page.locator("#tool-force").textContent(), /\d.*N/);
+    assert.match(await page.locator("#tool-grip").textContent(), /100 % closed/);
+    const titles = await page.$$eval(".plot:not([hidden]) .title", (all) => all.map((e) => e.textContent));
+    assert.ok(titles.includes("Force on the hand"), titles.join());
+    const [file] = await Promise.all([page.waitForEvent("download"), page.click("#save-plots")]);
+    const rows = readFileSync(await file.path(), "utf8").trim().split("\n").map((line) => line.split(","));
+    const column = rows[0].indexOf("upper.felt_force [N]");
+    assert.ok(column > 0, rows[0].join());
+    assert.ok(Math.max(...rows.slice(1).map((row) => Number(row[column]))) > 0.02);
+    for (const [width, height] of [[1280, 800], [390, 844]]) {
+        await page.setViewportSize({ width, height });
+        for (const theme of ["light", "dark"]) {
+            if ((await page.evaluate(() => document.documentElement.dataset.theme ?? "light")) !== theme) await page.keyboard.press("l");
+            await page.evaluate(() => Promise.allSettled(document.getAnimations().map((a) => a.finished)));
+            await page.screenshot({ path: `${out}/hand-${width}-${theme}.png` });
+        }
+    }
+    await page.keyboard.press("l");
+    await page.setViewportSize({ width: 1000, height: 680 });
+    await page.keyboard.press("Escape");
+    // Nobody else's jaw, and not one of a body that has none.
+    await page.evaluate(() => window.tendril.send({ type: "grip", name: "flap", rate: 1 }));
+    await until(page, "refused", () => window.tendril.state.status.you.refused > 0);
+});
+
 test("keys drive a tool along the axes of the world, turn it, and stop when let go", async () => {
     await start("tests/browser/tool.yaml");
     await until(page, "time goes on", () => window.tendril.state.time > 0.3);

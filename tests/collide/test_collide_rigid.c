@@ -4,6 +4,7 @@
 #include "shapes.h"
 
 #include "base/vector.h"
+#include "collide/gjk.h"
 
 static const tdShapeType convex[] = {TD_SHAPE_SPHERE, TD_SHAPE_CAPSULE, TD_SHAPE_BOX, TD_SHAPE_CYLINDER, TD_SHAPE_HULL};
 enum
@@ -354,6 +355,88 @@ static void degenerate_poses(void **unused)
     td_arena_free(&arena);
 }
 
+// Corners of faces that are parallel but for rounding make flat tetrahedra, of which rounding decides which side is
+// which: the distance of boxes on a table was that of other faces then, and their contact was lost for a step.
+static void faces_next_to_each_other(void **unused)
+{
+    (void)unused;
+    const tdShape table = td_shape_box(0.4, 0.3, 0.02), box = td_shape_box(0.05, 0.05, 0.06);
+    const tdPose found = {{0.99999999994739663, -1.390101361285607e-17, 1.0257038687773781e-05, 1.3907376231023823e-17,
+                           1, -6.2031719191650336e-16, -1.0257038687773781e-05, 6.2031733453236866e-16,
+                           0.99999999994739663},
+                          {0.024740877786874702, -5.963501450731006e-17, 0.040029668846804969}};
+    for (int round = 0; round < 3000; round++)
+    {
+        tdPose pose = found;
+        if (round > 0) // turned by a little about x and y, lifted by a little
+        {
+            double x = (round % 2 == 0 ? 1e-15 : 1e-5) * sin(round), y = 1e-16 * (round % 9) * sin(3 * round);
+            pose = (tdPose){{1, 0, x, 0, 1, -y, -x, y, 1},
+                            {0.1 * cos(5 * round), 0.05 * cos(7 * round), 0.0401 + 5e-5 * sin(11 * round)}};
+        }
+        double lowest = INFINITY;
+        for (int k = 0; k < 8; k++)
+        {
+            const double corner[3] = {k & 1 ? 0.025 : -0.025, k & 2 ? 0.025 : -0.025, k & 4 ? 0.03 : -0.03};
+            double at[3];
+            td_place(&pose, corner, at);
+            lowest = fmin(lowest, at[2] - 0.01);
+        }
+        tdNearest nearest;
+        assert_true(td_nearest_convex(&table, &box, &pose, 6e-4, &nearest));
+        assert_true(fabs(nearest.phi - lowest) < 1e-10);
+    }
+}
+
+// Two boxes by their separating axes and, as hulls, by the general method: the same distance or depth, points that are
+// so far apart along a unit normal, and inside their boxes. Turned at random, and along each other.
+static void boxes_by_their_axes(void **unused)
+{
+    (void)unused;
+    draw d = {4711};
+    int found = 0, overlapping = 0;
+    for (int round = 0; round < 4000; round++)
+    {
+        tdArena arena = {0};
+        const tdShape A = td_shape_box(draw_between(&d, 0.1, 1), draw_between(&d, 0.1, 1), draw_between(&d, 0.1, 1));
+        const tdShape B = td_shape_box(draw_between(&d, 0.1, 1), draw_between(&d, 0.1, 1), draw_between(&d, 0.1, 1));
+        tdShape hull;
+        double corners[24], angle = draw_between(&d, 0, 3);
+        tdPose pose = round % 2 == 0 ? draw_pose(&d, 0.7) : td_pose_identity();
+        if (round % 4 == 1) // beside each other in one plane
+            pose = (tdPose){{cos(angle), -sin(angle), 0, sin(angle), cos(angle), 0, 0, 0, 1}, {0}};
+        for (int k = 0; k < 3 && round % 2 == 1; k++)
+            pose.t[k] = draw_between(&d, -0.9, 0.9);
+        for (int i = 0; i < 24; i++)
+            corners[i] = (i / 3 >> i % 3) & 1 ? B.half[i % 3] : -B.half[i % 3];
+        assert_int_equal(td_shape_hull(&arena, 8, corners, &hull, NULL), TD_OK);
+        tdNearest quick, general;
+        bool near = td_nearest_convex(&A, &hull, &pose, 0.2, &general);
+        tdBoxes known = td_nearest_boxes(&A, &B, &pose, 0.2, &quick);
+        if (known == TD_BOXES_FAR)
+            assert_false(near);
+        if (known == TD_BOXES_FOUND)
+        {
+            double way[3], back[3];
+            assert_true(near);
+            assert_near(quick.phi, general.phi, 1e-9);
+            assert_near(td_dot3(quick.n, quick.n), 1, 1e-12);
+            td_subtract3(quick.b, quick.a, way);
+            td_place_back(&pose, quick.b, back);
+            for (int k = 0; k < 3; k++)
+            {
+                assert_near(way[k], quick.phi * quick.n[k], 1e-12);
+                assert_true(fabs(quick.a[k]) <= A.half[k] + 1e-9 && fabs(back[k]) <= B.half[k] + 1e-9);
+            }
+            found++;
+            overlapping += quick.phi < 0;
+        }
+        td_arena_free(&arena);
+    }
+    printf("boxes: %d found, %d of them overlapping\n", found, overlapping);
+    assert_true(overlapping > 1000 && found - overlapping > 50);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(least_distance_of_every_pair),
@@ -364,6 +447,8 @@ int main(void)
                                        cmocka_unit_test(cylinders_stand_and_lie),
                                        cmocka_unit_test(capsule_over_box),
                                        cmocka_unit_test(names_stay),
-                                       cmocka_unit_test(degenerate_poses)};
+                                       cmocka_unit_test(degenerate_poses),
+                                       cmocka_unit_test(faces_next_to_each_other),
+                                       cmocka_unit_test(boxes_by_their_axes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,9 +113,50 @@ static void test_moved_by_an_effort(void **unused)
     }
 }
 
+// A scene that could touch and does not is the same scene: inverse control by cables with friction, to a target that
+// comes suddenly.
+static void test_idle_contact(void **unused)
+{
+    (void)unused;
+    const char *const keys[] = {"", "contact: {}\n"};
+    tdModel *model[2];
+    tdState *state[2];
+    for (int k = 0; k < 2; k++)
+    {
+        model[k] =
+            scene_model(HEAD "%sbodies:\n" PIECE("low", "0", "0.05", "4") PIECE("high", "0.05", "0.1", "4") "%s" WELD,
+                        1e-2, "", keys[k], HELD, "",
+                        "actuators:\n"
+                        "  - {name: up, type: cable, body: low, drive: force, friction: 0.1, path: "
+                        "[[0.05, 0.01, 0.018], [0.025, 0.01, 0.018]], pull_point: [0, 0.01, 0.018]}\n"
+                        "  - {name: down, type: cable, body: low, drive: force, friction: 0.1, path: "
+                        "[[0.05, 0.01, 0.002], [0.025, 0.01, 0.002]], pull_point: [0, 0.01, 0.002]}\n"
+                        "effectors: [{name: tip, body: high, group: xmax, axes: z, target: [0, 0, 14 mm]}]\n");
+        state[k] = scene_state(model[k]);
+    }
+    for (int s = 0; s < 10; s++)
+    {
+        for (int k = 0; k < 2; k++)
+            scene_steps(model[k], state[k], 1);
+        assert_true(state[1]->joined);
+        for (int a = 0; a < 2; a++)
+        {
+            double effort = state[0]->constraint->effort[a];
+            assert_near(state[1]->constraint->effort[a], effort, 1e-3 * (1e-3 + fabs(effort)));
+        }
+        assert_int_equal(td_state_report(state[1])->out_of_reach, td_state_report(state[0])->out_of_reach);
+        assert_near(state[1]->constraint->value[2], state[0]->constraint->value[2], 1e-6);
+    }
+    print_message("%.4f N, %.4f N; tip at %.4f mm\n", state[1]->constraint->effort[0], state[1]->constraint->effort[1],
+                  1e3 * state[1]->constraint->value[2]);
+    for (int k = 0; k < 2; k++)
+        scene_free(model[k], state[k]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_inverse), cmocka_unit_test(test_friction),
-                                       cmocka_unit_test(test_stops), cmocka_unit_test(test_moved_by_an_effort)};
+                                       cmocka_unit_test(test_stops), cmocka_unit_test(test_moved_by_an_effort),
+                                       cmocka_unit_test(test_idle_contact)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -301,6 +301,38 @@ static void test_leash(void **unused)
     scene_free(model, state);
 }
 
+// It waits at what is driven in a tenth of a second, be it a way or a turn, and no nearer.
+static void test_leash_is_taken_up(void **unused)
+{
+    (void)unused;
+    for (int turn = 0; turn < 2; turn++)
+    {
+        tdModel *model = arm_model(&(armCase){0});
+        tdState *state = scene_state(model);
+        double out[6] = {0}, rate = turn ? 1 : 0.5;
+        out[turn ? 5 : 0] = rate;
+        td_state_drive_tool(model, state, 0, out);
+        for (int i = 0; i < 1000; i++) // five metres, ten radians
+            checked_step(model, state);
+        const tdTool *tool = &model->tools[0];
+        const double *kept = state->tools->kept + tool->first;
+        double ahead[3];
+        tdToolState at = td_state_tool(model, state, 0);
+        if (turn)
+        {
+            tdPose is = pose_at(model, state, kept + TD_TOOL_COMMAND);
+            double q[4], between[4];
+            td_rotation_from_matrix(is.R, q);
+            td_rotation_difference(kept + TD_TOOL_TURN, q, between);
+            td_rotation_vector(between, NULL, ahead);
+        }
+        else
+            td_subtract3(at.target, at.command, ahead);
+        assert_near(size3(ahead), 0.1 * rate, 0.02 * rate); // a step more is 0.01
+        scene_free(model, state);
+    }
+}
+
 static void test_speed(void **unused)
 {
     (void)unused;
@@ -543,7 +575,7 @@ static void test_bad_input(void **unused)
     robot_refused(SLIDES, SETTINGS, "",
                   "actuators: [{name: x, type: joint, body: r, joint: x, drive: velocity, damping: 10}]\n"
                   "tools: [{name: tip, body: r, link: c, joints: [x]}]",
-                  "actuator 'x' of joint 'x' is no position servo");
+                  "actuator 'x' of joint 'x' is not a position servo");
 }
 
 int main(void)
@@ -556,6 +588,7 @@ int main(void)
         cmocka_unit_test(test_script_and_caller),
         cmocka_unit_test(test_refused_by_caller),
         cmocka_unit_test(test_leash),
+        cmocka_unit_test(test_leash_is_taken_up),
         cmocka_unit_test(test_speed),
         cmocka_unit_test(test_turning),
         cmocka_unit_test(test_joint_by_hand),

@@ -397,7 +397,7 @@ static void test_refused(void **unused)
     refused(HEAD "contact: {exclude: [{a: floor, b: nobody}]}\n" BODY, "nobody");
     refused(HEAD "contact: {exclude: [{a: floor, b: floor}]}\n" BODY, "two bodies");
     refused(HEAD "contact: {}\nintegrator: {method: midpoint}\n" BODY, "backward_euler");
-    refused("tendril: 1\ncontact: {}\nintegrator: {method: static}\n" BODY, "has no equilibrium");
+    refused("tendril: 1\nintegrator: {method: static}\n" BODY, "has no equilibrium");
     refused(HEAD "contact: {}\nbodies:\n" FLOOR, "nothing that moves");
     refused(HEAD "bodies:\n  - {name: a, type: rigid, shape: {plane: true}, fixed: true, contact: {friction: 1}}\n",
             "has no contact");

@@ -244,7 +244,7 @@ static void check_points(const tdModel *model, tdState *state)
             for (int c = 0; c < 3; c++)
                 p[c] += side->weight[k] * x[3 * (int64_t)side->node[k] + c];
         memset(m, 0, (size_t)model->coords * sizeof *m);
-        td_contact_push_side(model, state, side, f, m);
+        td_contact_push_side(model, state, side, false, f, m);
         for (int64_t k = 0; k < body->nodes; k++)
         {
             double turn[3];
@@ -397,10 +397,10 @@ static void test_refusals(void **unused)
     snprintf(given, sizeof given, "nodes: 9, surface: %s", path);
     refused(given, 12, "nodes", "exclude each other");
     snprintf(given, sizeof given, "walls: true, surface: %s", path);
-    refused(given, 12, "walls", "have the walls in it");
+    refused(given, 12, "walls", "include the walls in it");
     refused("nodes: 9, meets: false", 12, "nodes", "touches nothing");
     refused("nodes: 3", 12, "nodes", "3");
-    refused("nodes: 4", 12, "block.contact.nodes", "more than a tenth of the body's size; ask for more nodes");
+    refused("nodes: 4", 12, "block.contact.nodes", "more than a tenth of the body's size; request more nodes");
     unlink(path);
     tdModel *model = NULL;
     tdError error = {0};

@@ -131,8 +131,11 @@ static const double start[3] = {0.099, 0, -0.003}, before[3] = {0.098, 0.003, -0
 // distance to the target, which no step is made for.
 #define STUCK 7e-4
 
+// The finger is soft: where it sticks it presses with 0.36 N, three times as much as where it slides, and gives way.
+#define PRESSED 6e-4
+
 // It goes to the wall, stops there, says what blocks it, does not shake, does not press with all it has, and comes off.
-static void check_wall(const char *text, const char *what, double replayed, double along)
+static void check_wall(const char *text, const char *what, double replayed, double along, double deep)
 {
     tdModel *model = scene_parse(text);
     tdState *state = scene_state(model);
@@ -157,7 +160,7 @@ static void check_wall(const char *text, const char *what, double replayed, doub
     td_state_contact_force(state, 0, 1, force);
     print_message("%s: tip at y = %.3f mm, pressing with %.2f N; efforts flutter by %.1e N\n", what, 1e3 * tip[1],
                   force[1], flutter(&found, blocked));
-    assert_true(tip[1] > FACE - 2e-4 && tip[1] < FACE + 6e-4);
+    assert_true(tip[1] > FACE - 2e-4 && tip[1] < FACE + deep);
     assert_true(fabs(tip[2] - behind[2]) < along); // along the wall it is where it should be
     assert_true(flutter(&found, blocked) < 0.01);
     print_message("%s: efforts above 5 Hz: %.1e N\n", what, above_5_hz(&found, blocked));
@@ -182,10 +185,10 @@ static void check_wall(const char *text, const char *what, double replayed, doub
 static void test_wall(void **context)
 {
     (void)context;
-    check_wall(BODY WALL("0.024") CONTACT CABLES EFFECTORS TIP, "dynamic", 2e-5, 2e-4);
-    check_wall(BODY WALL("0.024") CONTACT CABLES EFFECTORS TIP STATIC, "static", 1e-6, 2e-4);
-    check_wall(BODY WALL("0.024") EXACT CABLES EFFECTORS TIP, "dynamic, exact", 2e-5, STUCK);
-    check_wall(BODY WALL("0.024") EXACT CABLES EFFECTORS TIP STATIC, "static, exact", 1e-6, STUCK);
+    check_wall(BODY WALL("0.024") CONTACT CABLES EFFECTORS TIP, "dynamic", 2e-5, 2e-4, 5e-4);
+    check_wall(BODY WALL("0.024") CONTACT CABLES EFFECTORS TIP STATIC, "static", 1e-6, 2e-4, 5e-4);
+    check_wall(BODY WALL("0.024") EXACT CABLES EFFECTORS TIP, "dynamic, exact", 2e-5, STUCK, PRESSED);
+    check_wall(BODY WALL("0.024") EXACT CABLES EFFECTORS TIP STATIC, "static, exact", 1e-6, STUCK, PRESSED);
 }
 
 // The target goes through the wall and back, again and again: it touches once each time, efforts change no faster than

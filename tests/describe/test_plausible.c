@@ -54,26 +54,28 @@ static void test_slips(void **unused)
     expect(SOFT(M "gravity: [0, 0, -9.81]\n", "young: 450 kPa, density: 1070"), NULL, "");
     expect(SOFT(MM "gravity: [0, 0, -9.81 m/s^2]\n", "young: 450, density: 1.07 g/cm^3"), NULL, "");
     expect(SOFT(MM, "young: 450 kPa, density: 1070"),
-           "scene.yaml:8: the density of body 'b' is 1.07e+12 kg/m^3; usual is 10 to 23000 kg/m^3 (rubber has about "
+           "scene.yaml:8: the density of body 'b' is 1.07e+12 kg/m^3; usual values are 10 to 23000 kg/m^3 (rubber has "
+           "about "
            "1100).",
-           "Times 1e-09 it would be usual, as when a number in kg/m^3 is taken for one in kg/mm^3. Write the unit");
-    expect(SOFT(M, "young: 450 kPa, density: 1.07"), "is 1.07 kg/m^3; usual", "as when a number in g/cm^3 is");
+           "Multiplied by 1e-09 it would be usual: was a number in kg/m^3 read as one in kg/mm^3? Write the "
+           "unit");
+    expect(SOFT(M, "young: 450 kPa, density: 1.07"), "is 1.07 kg/m^3; usual", "was a number in g/cm^3 read");
     expect(SOFT(M, "young: 0.45, density: 1000"), "scene.yaml:7: Young's modulus of body 'b' is 0.45 Pa; usual",
-           "a number in MPa is taken for one in Pa.");
-    expect(SOFT(M, "young: 1e14, density: 1000"), "is 1e+14 Pa", "a number in Pa is taken for one in kPa.");
-    expect(SOFT(M, "young: 450 kPa, total_mass: 1e7"), "the mass of body 'b' is 1e+07 kg; usual is 1e-09 to 1e+06 kg",
-           "");
+           "was a number in MPa read as one in Pa?");
+    expect(SOFT(M, "young: 1e14, density: 1000"), "is 1e+14 Pa", "was a number in Pa read as one in kPa?");
+    expect(SOFT(M, "young: 450 kPa, total_mass: 1e7"),
+           "the mass of body 'b' is 1e+07 kg; usual values are 1e-09 to 1e+06 kg", "");
     expect(SOFT(MM "gravity: [0, 0, -9.81]\n", "young: 450 kPa, density: 1 g/cm^3"),
-           "scene.yaml:4: gravity is 0.00981 m/s^2; usual is 0.1 to 300 m/s^2",
-           "a number in m/s^2 is taken for one in mm/s^2.");
+           "scene.yaml:4: gravity is 0.00981 m/s^2; usual values are 0.1 to 300 m/s^2",
+           "was a number in m/s^2 read as one in mm/s^2?");
     expect(SOFT(M "gravity: [0, 0, -9810]\n", "young: 450 kPa, density: 1000"), "gravity is 9810 m/s^2",
-           "a number in mm/s^2 is");
+           "was a number in mm/s^2 read");
     expect(SOFT("time_step: 1e7 s\n", "young: 450 kPa, density: 1000"), "crosses body 'b'",
-           "the steps see nothing of its motion");
+           "the steps do not resolve its motion");
     expect(SOFT("time_step: 1e-12 s\n", "young: 450 kPa, density: 1000"), "crosses body 'b'",
            "more than 1e8 steps until anything happens");
     expect(RIGID("density: 1000"), NULL, "");
-    expect(RIGID("density: 1e6"), "scene.yaml:5: the density of body 'r' is 1e+06 kg/m^3", "taken for one in g/cm^3");
+    expect(RIGID("density: 1e6"), "scene.yaml:5: the density of body 'r' is 1e+06 kg/m^3", "read as one in g/cm^3");
     expect(RIGID("total_mass: 1e8"), "the mass of body 'r' is 1e+08 kg", "");
 }
 
@@ -136,13 +138,13 @@ static void test_start_beyond_limits(void **unused)
     // Where nobody said where it starts, it starts at the nearer limit.
     expect(ROBOT(""), "joint 'elbow'", "0.5");
     expect(ROBOT(", joints: [{name: wrist, position: 1 rad}]"), "joint 'elbow'", "0.5");
-    refuse(ROBOT(", joints: [{name: elbow, position: 1.1 rad}]"), "1.1 is beyond its limits");
+    refuse(ROBOT(", joints: [{name: elbow, position: 1.1 rad}]"), "1.1 is outside it");
     expect(ROBOT(", joints: [{name: elbow, position: 0.5 rad}]"), NULL, "");
     // One that follows another is where that one takes it.
     write_robot(ARM("1", "lower='0.5' upper='2'", "<mimic joint='elbow' multiplier='2'/>"));
     expect(ROBOT(", joints: [{name: elbow, position: 1.5 rad}]"), NULL, "");
     refuse(ROBOT(", joints: [{name: elbow, position: 1.6 rad}]"),
-           "starts at 3.2 rad, but its limits are -3 and 3 rad; say where it starts: 'joints: [{name: elbow");
+           "starts at 3.2 rad, but its limits are -3 and 3 rad; set its start: 'joints: [{name: elbow");
 }
 
 static int make_folder(void **unused)

@@ -100,6 +100,7 @@ const goldenCase golden_cases[] = {
     {.name = "gear_nlcp", .scene = CONTACT "gear.yaml", .steps = 200, .bits = 20, .nlcp = true},
     {.name = "grasp", .scene = CONTACT "grasp.yaml", .steps = 100, .bits = 6}, // a tool
     {.name = "guided", .scene = OWN "guided.yaml", .steps = 80, .bits = 20},   // a rigid body whose motion is given
+    {.name = "turning", .scene = OWN "turning.yaml", .bits = 20},              // torsional and rolling friction
     {.name = "incline", .scene = CONTACT "incline.yaml"},
     {.name = "incline_nlcp", .scene = CONTACT "incline.yaml", .steps = 40, .bits = 10, .nlcp = true},
     {.name = "plates", .scene = CONTACT "plates.yaml", .tolerance = 1e-8},

@@ -82,5 +82,5 @@ static inline tdFelt touched_at(touched *t, double x, double y, double z, double
 static inline void touched_place(touched *t, const double q[6])
 {
     for (int k = 0; k < 6; k++)
-        t->state->override[td_guided_of(&t->model->bodies[t->tool])->input[k]] = q[k];
+        t->state->override[t->model->bodies[t->tool].guided->input[k]] = q[k];
 }

@@ -518,7 +518,7 @@ static haplyService service_of(int broken)
 static void test_haply(void **unused)
 {
     (void)unused;
-    static const char *const why[] = {NULL, "refused a WebSocket", "knows of no Inverse3", NULL};
+    static const char *const why[] = {NULL, "refused a WebSocket", "finds no Inverse3", NULL};
     for (int broken = 0; broken < 4; broken++)
     {
         haplyService service = service_of(broken);

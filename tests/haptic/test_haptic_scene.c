@@ -109,6 +109,46 @@ static void test_indentation(void **unused)
     scene_free(model, state);
 }
 
+// A hand that holds a tool still in tissue feels a force that stands still, whatever the tool touches by: the part of
+// the surface that is nearest to a ball, or an edge that crosses those of the surface, must not change at every step.
+static void test_steady(void **unused)
+{
+    (void)unused;
+    static const char *const tools[] = {
+        "shape: {sphere: 0.02}, transform: {translate: [0.002, 0.001, 0.051]}",
+        "shape: {box: [0.02, 0.02, 0.02]}, transform: {rotate: [45 deg, 10 deg, 20 deg], translate: [0.002, 0.001, "
+        "0.0455]}",
+        "shape: {box: [0.02, 0.02, 0.02]}, transform: {rotate: [45 deg, 10 deg, 0], translate: [0.002, 0.001, 0.0455]}",
+        "shape: {capsule: {radius: 0.01, length: 0.03}}, transform: {rotate: [90 deg, 0, 17 deg], translate: [0.002, "
+        "0.001, 0.041]}"};
+    for (int i = 0; i < 4; i++)
+    {
+        rig r = rig_of(scene_model("tendril: 1\ngravity: [0, 0, 0]\ntime_step: 10 ms\nsteps: 9\nintegrator: {method: "
+                                   "backward_euler}\ncontact: {friction: 0.3, margin: 1 mm}\nbodies:\n"
+                                   "  - {name: tool, type: rigid, guided: true, %s}\n"
+                                   "  - name: tissue\n"
+                                   "    mesh: {box: [[-0.04, -0.04, 0], [0.04, 0.04, 0.03]], cells: [%s]}\n"
+                                   "    material: {law: corotational_lagged, young: 15 kPa, poisson: 0.4, density: "
+                                   "1000 kg/m^3}\n"
+                                   "    damping: {stiffness: 10 ms}\n    fixed: [{group: zmin}]\n",
+                                   tools[i], i == 0 ? "6, 6, 3" : "10, 10, 4"),
+                       2000);
+        double at[3] = {0, 0, 0}, low = INFINITY, high = 0;
+        go(&r, at, (const double[3]){0, 0, -5e-3}, 300);
+        go(&r, at, at, 700);
+        r.largest_jump = 0;
+        for (int k = 0; k < 300; k++)
+        {
+            go(&r, at, at, 1);
+            low = fmin(low, r.felt.force[2]);
+            high = fmax(high, r.felt.force[2]);
+        }
+        print_message("%.4f to %.4f N, by %.2g %% at most from tick to tick\n", low, high, 100 * r.largest_jump / high);
+        assert_true(low > 0.3 && high - low < 2e-3 * high && r.largest_jump < 1e-3 * high);
+        rig_free(&r);
+    }
+}
+
 // A stamp pressed onto a slab and drawn along: it sticks up to mu N, slips at that, and sticks again where it turns
 // round, over the way that the tissue gives.
 static void test_slab(void **unused)
@@ -230,6 +270,64 @@ static void test_grasp(void **unused)
     }
 }
 
+// Jaws 1 mm within each side of a block press with four points each: N = 4 k d. They hold up to 2 mu N, be it a weight
+// that they lift or a block that does not come along.
+#define JAWS                                                                                                           \
+    "  - {name: near, type: rigid, shape: {box: [0.02, 0.004, 0.014]}, guided: true, transform: {translate: [0, "      \
+    "-0.0135, 0.01]}}\n"                                                                                               \
+    "  - {name: far, type: rigid, shape: {box: [0.02, 0.004, 0.014]}, guided: true, follows: near, close: [0, "        \
+    "-0.005, "                                                                                                         \
+    "0], transform: {translate: [0, 0.0135, 0.01]}}\n"
+
+static void test_grasp_slips(void **unused)
+{
+    (void)unused;
+    const double squeeze = 4 * 500 * 1e-3, weight = 0.02 * 9.81, frictions[] = {0.9, 1.1};
+    for (int i = 0; i < 2; i++) // of what just lifts it
+    {
+        rig r =
+            rig_of(scene_model("tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 10 ms\nsteps: 9\ncontact: {friction: "
+                               "%.9g, margin: 1 mm, stiffness: 500 N/m, dissipation: 20 ms}\nbodies:\n"
+                               "  - {name: block, type: rigid, shape: {box: [0.03, 0.02, 0.02]}, total_mass: 20 g, "
+                               "transform: {translate: [0, 0, 0.01]}}\n"
+                               "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n" JAWS,
+                               frictions[i] * weight / (2 * squeeze)),
+                   1000);
+        double at[3] = {0, 0, 0};
+        td_haptic_grip(r.haptic, 1);
+        go(&r, at, (const double[3]){0, 2.5e-3, 0}, 200);
+        go(&r, at, at, 100);
+        go(&r, at, (const double[3]){0, 2.5e-3, 0.01}, 300);
+        go(&r, at, at, 100);
+        double z = td_state_positions(r.model, r.state, 0)[2];
+        for (int64_t k = 1; k < r.model->bodies[0].nodes; k++)
+            z = fmin(z, td_state_positions(r.model, r.state, 0)[3 * k + 2]);
+        assert_true(frictions[i] > 1 ? z > 8e-3 : z < 1e-3);
+        rig_free(&r);
+    }
+    rig r = rig_of(scene_model("tendril: 1\ngravity: [0, 0, 0]\ntime_step: 10 ms\nsteps: 9\ncontact: {friction: 0.3, "
+                               "margin: 1 mm, stiffness: 500 N/m, dissipation: 20 ms}\nbodies:\n"
+                               "  - {name: block, type: rigid, shape: {box: [0.03, 0.02, 0.02]}, total_mass: 20 g, "
+                               "transform: {translate: [0, 0, 0.01]}}\n" JAWS
+                               "attachments: [{name: pin, a: block, points: [[0.015, 0, 0.01], [-0.015, 0, 0.01], [0, "
+                               "0, 0]], space: true}]\n"),
+                   1000);
+    double at[3] = {0, 0, 0}, most = 2 * 0.3 * squeeze;
+    td_haptic_grip(r.haptic, 1);
+    go(&r, at, (const double[3]){0, 2.5e-3, 0}, 200);
+    go(&r, at, at, 200);
+    go(&r, at, (const double[3]){0, 2.5e-3, 0.5e-3}, 100); // holds, and pulls by the coupling
+    go(&r, at, at, 100);
+    assert_true(-r.felt.force[2] > 0.1 * most && -r.felt.force[2] < 0.95 * most);
+    assert_int_equal(r.felt.slipping, 0);
+    go(&r, at, (const double[3]){0, 2.5e-3, 3e-3}, 300);   // slips
+    go(&r, at, (const double[3]){0, 2.5e-3, 3.1e-3}, 200); // and goes on slowly: what slides fast rides on a gap
+    print_message("slips at %.4f N, 2 mu N = %.4f N\n", -r.felt.force[2], most);
+    assert_near(-r.felt.force[2], most, 0.02 * most);
+    assert_true(r.felt.slipping > 0);
+    rig_free(&r);
+}
+
 typedef struct pair
 {
     tdModel *model;
@@ -299,7 +397,7 @@ static void test_trocar(void **unused)
     assert_true(fabs(force[0]) > 0.2);
     assert_near(p.felt[1].force[0], -0.5 * fabs(force[0]), 0.02 * fabs(force[0]));
     const tdBody *body = &model->bodies[2];
-    tdPose pose = td_guided_pose(td_guided_of(body), p.state->q + body->first);
+    tdPose pose = td_guided_pose(body->guided, p.state->q + body->first);
     td_place(&pose, up, through);
     double slope = (0 - pose.t[0]) / (0.2 - pose.t[2]);
     assert_true(pose.t[0] > 0.01);
@@ -406,9 +504,10 @@ static void test_nodule(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indentation), cmocka_unit_test(test_slab),   cmocka_unit_test(test_factors),
-        cmocka_unit_test(test_grasp),       cmocka_unit_test(test_trocar), cmocka_unit_test(test_two_tools),
-        cmocka_unit_test(test_wall),        cmocka_unit_test(test_nodule),
+        cmocka_unit_test(test_indentation), cmocka_unit_test(test_steady),    cmocka_unit_test(test_slab),
+        cmocka_unit_test(test_factors),     cmocka_unit_test(test_grasp),     cmocka_unit_test(test_grasp_slips),
+        cmocka_unit_test(test_trocar),      cmocka_unit_test(test_two_tools), cmocka_unit_test(test_wall),
+        cmocka_unit_test(test_nodule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

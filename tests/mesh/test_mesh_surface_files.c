@@ -307,6 +307,112 @@ static void test_obj_many_groups(void **state)
 
 // ---------------------------------------------------------------- files by name
 
+#define PLY_HEAD                   "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
+#define PLY_FACE                   "property list uchar int vertex_indices\nend_header\n"
+#define PLY_FOUR                   "0 0 0\n1 0 0\n1 1 0\n0 1 0.5\n"
+#define BAD_PLY(text, line, words) read_bad(td_mesh_read_ply, text, strlen(text), line, words)
+
+static void test_ply_text(void **state)
+{
+    (void)state;
+    tdMesh mesh;
+    static const char text[] = "ply\r\nformat ascii 1.0\r\ncomment by hand\r\nobj_info none\r\n"
+                               "element vertex 4\r\nproperty float z\r\nproperty list uchar int ids\r\n"
+                               "property float64 x\r\nproperty int8 y\r\nelement face 3\r\nproperty uchar flag\r\n"
+                               "property list uchar int vertex_index\r\nelement edge 1\r\nproperty int a\r\n"
+                               "property int b\r\nend_header\r\n"
+                               "0 2 9 9 0 0\r\n0 0 1 0\r\n0 0 1 1\r\n.5 1 9 0 1\r\n"
+                               "1 4 0 1 2 3\r\n1 3 0 0 1\r\n1 2 0 1\r\n0 1\r\n";
+    read_good(td_mesh_read_ply, text, strlen(text), &mesh);
+    assert_int_equal(mesh.n_nodes, 4);
+    const double x[] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0.5};
+    assert_memory_equal(mesh.x, x, sizeof x);
+    const int32_t expected[] = {0, 1, 2, 0, 2, 3};
+    assert_int_equal(mesh.cells[TD_CELL_TRI].count, 2);
+    assert_memory_equal(mesh.cells[TD_CELL_TRI].nodes, expected, sizeof expected);
+    assert_non_null(strstr(mesh.notes, "1 elements 'edge'"));
+    assert_non_null(strstr(mesh.notes, "2 faces without area"));
+    td_mesh_free(&mesh);
+    read_truncated(td_mesh_read_ply, text, strlen(text));
+    static const char folded[] = PLY_HEAD "element face 1\n" PLY_FACE "0 0 0\n2 0 0\n2 2 0\n1.9 .1 0\n4 0 1 2 3\n";
+    read_good(td_mesh_read_ply, folded, strlen(folded), &mesh);
+    assert_non_null(strstr(mesh.notes, "1 polygons are not convex"));
+    td_mesh_free(&mesh);
+}
+
+// The same surface in both byte orders, with coordinates of three types.
+static void test_ply_binary(void **state)
+{
+    (void)state;
+    for (int big = 0; big < 2; big++)
+    {
+        unsigned char file[512];
+        size_t size = (size_t)snprintf((char *)file, sizeof file,
+                                       "ply\nformat binary_%s_endian 1.0\nelement vertex 3\nproperty double x\n"
+                                       "property float y\nproperty short z\nelement face 1\n"
+                                       "property list ushort uint vertex_indices\nend_header\n",
+                                       big ? "big" : "little");
+        uint64_t numbers[14];
+        int bytes[14], n = 0;
+        const double places[3][3] = {{0.1, 0, -1}, {1, 0.25, -2}, {-3, 1, 300}};
+        for (int i = 0; i < 3; i++)
+        {
+            float y = (float)places[i][1];
+            uint32_t bits;
+            memcpy(&bits, &y, 4);
+            memcpy(&numbers[n], &places[i][0], 8);
+            bytes[n++] = 8;
+            numbers[n] = bits;
+            bytes[n++] = 4;
+            numbers[n] = (uint64_t)(int64_t)places[i][2];
+            bytes[n++] = 2;
+        }
+        for (int i = 0; i < 4; i++) // a list of three: 0, 1, 2
+        {
+            numbers[n] = (uint64_t)(i == 0 ? 3 : i - 1);
+            bytes[n++] = i == 0 ? 2 : 4;
+        }
+        for (int i = 0; i < n; i++)
+            for (int b = 0; b < bytes[i]; b++)
+                file[size++] = (unsigned char)(numbers[i] >> (8 * (big ? bytes[i] - 1 - b : b)));
+        tdMesh mesh;
+        read_good(td_mesh_read_ply, (char *)file, size, &mesh);
+        assert_int_equal(mesh.n_nodes, 3);
+        for (int i = 0; i < 9; i++)
+            assert_near(mesh.x[i], places[i / 3][i % 3], 0);
+        assert_int_equal(mesh.cells[TD_CELL_TRI].count, 1);
+        const int32_t expected[] = {0, 1, 2};
+        assert_memory_equal(mesh.cells[TD_CELL_TRI].nodes, expected, sizeof expected);
+        td_mesh_free(&mesh);
+        read_truncated(td_mesh_read_ply, (char *)file, size);
+        read_bad(td_mesh_read_ply, (char *)file, size - 1, -1, "cut off");
+    }
+}
+
+static void test_ply_errors(void **state)
+{
+    (void)state;
+    BAD_PLY("", 1, "begins with 'ply'");
+    BAD_PLY("ply\nformat ascii 1.0\n", -1, "end_header");
+    BAD_PLY("ply\nformat text 1.0\n", 2, "'text'");
+    BAD_PLY("ply\nend_header\n", -1, "'format'");
+    BAD_PLY("ply\nformat ascii 1.0\nproperty int x\n", 3, "before the first element");
+    BAD_PLY("ply\nformat ascii 1.0\nelement vertex -1\n", 3, "'-1'");
+    BAD_PLY("ply\nformat ascii 1.0\nelement vertex 1e99\n", 3, "'1e99'");
+    BAD_PLY("ply\nformat ascii 1.0\nelement vertex 1\nproperty long x\n", 4, "'long'");
+    BAD_PLY("ply\nformat ascii 1.0\nelement vertex 1\nproperty list float int x\n", 4, "'float'");
+    BAD_PLY("ply\nformat ascii 1.0\nvertices 3\n", 3, "'vertices'");
+    BAD_PLY("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n0\n", -1, "x, y and z");
+    BAD_PLY(PLY_HEAD "end_header\n" PLY_FOUR, -1, "no faces");
+    BAD_PLY(PLY_HEAD "element face 1\nproperty int a\nend_header\n" PLY_FOUR "3\n", -1, "vertex_indices");
+    BAD_PLY(PLY_HEAD "element face 1\n" PLY_FACE PLY_FOUR "3 0 1 4\n", 14, "vertex 4 (from 0)");
+    BAD_PLY(PLY_HEAD "element face 1\n" PLY_FACE PLY_FOUR "3 0 1 -1\n", 14, "-1 is not the number of a vertex");
+    BAD_PLY(PLY_HEAD "element face 1\n" PLY_FACE PLY_FOUR "3 0 1 1.5\n", 14, "1.5");
+    BAD_PLY(PLY_HEAD "element face 1\n" PLY_FACE PLY_FOUR "-3 0 1 2\n", 14, "length of a list");
+    BAD_PLY(PLY_HEAD "element face 1\n" PLY_FACE "0 0 0\n1 0 nan\n", 11, "");
+    BAD_PLY(PLY_HEAD "element face 2000000000\n" PLY_FACE PLY_FOUR "3 0 1 2\n", -1, "cut off");
+}
+
 static void test_formats(void **state)
 {
     (void)state;
@@ -319,6 +425,8 @@ static void test_formats(void **state)
                  {"b.vtu", "solid", TD_MESH_VTU},
                  {"b.Stl", NULL, TD_MESH_STL},
                  {"b.obj", NULL, TD_MESH_OBJ},
+                 {"b.ply", NULL, TD_MESH_PLY},
+                 {"b", "ply\nformat ascii 1.0\n", TD_MESH_PLY},
                  {"b.txt", NULL, TD_MESH_UNKNOWN},
                  {"b", "$MeshFormat\n", TD_MESH_MSH41},
                  {"b", "# vtk DataFile Version 3.0", TD_MESH_VTK},
@@ -391,6 +499,9 @@ int main(void)
         cmocka_unit_test(test_obj_samples),
         cmocka_unit_test(test_obj_errors),
         cmocka_unit_test(test_obj_many_groups),
+        cmocka_unit_test(test_ply_text),
+        cmocka_unit_test(test_ply_binary),
+        cmocka_unit_test(test_ply_errors),
         cmocka_unit_test(test_formats),
         cmocka_unit_test(test_files),
     };

@@ -84,7 +84,7 @@ static void reads_ascii_with_all_sections(void **state)
     tdError error = {0};
     assert_ok(read_text(full_ascii, &mesh, &error), error);
     check_full(&mesh);
-    assert_non_null(strstr(mesh.notes, "passed over 4 point arrays, 1 cell arrays and 2 other arrays"));
+    assert_non_null(strstr(mesh.notes, "skipped 4 point arrays, 1 cell arrays and 2 other arrays"));
     assert_non_null(strstr(mesh.notes, "1 cells have 'gmsh:physical' 0"));
     td_mesh_free(&mesh);
 }
@@ -299,8 +299,8 @@ static void converts_cells(void **state)
     check_nodes(&mesh, TD_CELL_TET10, 0, (int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
     assert_int_equal(mesh.cells[TD_CELL_TRI].count, 1);
     check_members(&mesh, "physical_2", TD_CELL_TRI, 1, (int[]){0});
-    assert_non_null(strstr(mesh.notes, "passed over 1 cells of VTK type 21"));
-    assert_non_null(strstr(mesh.notes, "passed over 1 cells of VTK type 22"));
+    assert_non_null(strstr(mesh.notes, "skipped 1 cells of VTK type 21"));
+    assert_non_null(strstr(mesh.notes, "skipped 1 cells of VTK type 22"));
     td_mesh_free(&mesh);
 }
 
@@ -480,7 +480,7 @@ static void refuses_with_a_reason(void **state)
         {HEAD POINTS "CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n10\nNONSENSE 2\n", "unknown keyword 'NONSENSE'", 11},
         {"# vtk DataFile Version 3.0\nt\nASCII\nDATASET POLYDATA\n" POINTS
          "LINES 1 3\n2 0 1\nCELL_DATA 1\nSCALARS medit:ref int\nLOOKUP_TABLE default\n1\nVERTICES 1 2\n1 0\n",
-         "must stand before", 13},
+         "must come before", 13},
         {HEAD POINTS "POLYGONS 1 5\n4 0 1 2 3\n", "does not belong", 7},
         {"# vtk DataFile Version 5.1\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n" POINTS
          "CELLS 2 4\nOFFSETS vtktypeint64\n0 3\nCONNECTIVITY vtktypeint64\n0 1 2 3\n",

@@ -253,7 +253,7 @@ static void reads_without_fields(void **state)
     tdError error = {0};
     assert_ok(td_mesh_read_vtu(t.data, (size_t)t.size, "sample.vtu", &mesh, &error), error);
     assert_int_equal(mesh.n_groups, 3);
-    assert_non_null(strstr(mesh.notes, "passed over 2 point and cell arrays"));
+    assert_non_null(strstr(mesh.notes, "skipped 2 point and cell arrays"));
     td_mesh_free(&mesh);
     free(t.data);
 }
@@ -298,7 +298,7 @@ static void joins_unequal_pieces(void **state)
     assert_near(find_field(&fields, "both")->data[2], 3, 0);
     assert_non_null(strstr(mesh.notes, "'p': not all pieces"));
     assert_non_null(strstr(mesh.notes, "'q': not all pieces"));
-    assert_non_null(strstr(mesh.notes, "passed over 1 arrays of <FieldData>"));
+    assert_non_null(strstr(mesh.notes, "skipped 1 arrays of <FieldData>"));
     td_fields_free(&fields);
     td_mesh_free(&mesh);
 }

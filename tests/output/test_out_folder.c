@@ -121,7 +121,7 @@ static void test_earlier_run_is_not_written_over(void **state)
     write_text("often.yaml", often);
     assert_int_equal(run_command("run", "often.yaml --out kept --quiet"), 0);
     char *before = read_text("kept/report.csv");
-    assert_refuses("run", "often.yaml --steps 4 --out kept --quiet", 3, "kept: holds an earlier run already (run.pvd)");
+    assert_refuses("run", "often.yaml --steps 4 --out kept --quiet", 3, "kept: already holds an earlier run (run.pvd)");
     assert_says("stderr.txt", "--resume kept/checkpoint.h5");
     assert_says("stderr.txt", "run often.yaml --steps 4 --out kept --quiet --force\n"); // to be typed as it is
     char *after = read_text("kept/report.csv");
@@ -137,7 +137,7 @@ static void test_earlier_run_is_not_written_over(void **state)
     assert_int_equal(rows_of("kept/report.csv"), 3);
     assert_int_equal(frames_of("kept"), 3);
     assert_false(exists("kept/checkpoint.h5")); // of the run that is no more
-    assert_refuses("run", "good.yaml --force", 2, "--force is about the folder of --out");
+    assert_refuses("run", "good.yaml --force", 2, "--force applies to the folder of --out");
     assert_int_equal(run_command("run", "good.yaml --out 'with space' --quiet --steps 2"), 0);
     assert_refuses("run", "good.yaml --out 'with space' --quiet", 3, "--out 'with space' --quiet --force");
 }
@@ -227,7 +227,8 @@ static void test_hole_is_told(void **state)
     assert_int_equal(run_command("run", "good.yaml --steps 4 --out gap --quiet"), 0);
     assert_int_equal(run_command("run", "good.yaml --steps 8 --checkpoint later.h5 --quiet"), 0);
     assert_int_equal(run_command("run", "good.yaml --out gap --resume later.h5 --quiet"), 0);
-    assert_says("stderr.txt", "gap has frames up to step 4 and the run goes on from step 8: those between are missing");
+    assert_says("stderr.txt",
+                "gap has frames up to step 4 and the run continues from step 8: those in between are missing");
     assert_says("stderr.txt", "resume from a checkpoint at or before step 4, or into a new folder");
     assert_int_equal(run_command("run", "good.yaml --steps 4 --out whole --checkpoint four.h5 --quiet"), 0);
     assert_int_equal(run_command("run", "good.yaml --out whole --resume four.h5 --quiet"), 0);
@@ -241,7 +242,7 @@ static void test_checkpoint_beyond_the_end(void **state)
     (void)state;
     assert_int_equal(run_command("run", "good.yaml --steps 8 --checkpoint eight.h5 --quiet"), 0);
     assert_int_equal(run_command("run", "good.yaml --steps 5 --resume eight.h5 --quiet"), 2);
-    assert_says("stderr.txt", "eight.h5 is at step 8, beyond step 5 where this run is to end; give a later end");
+    assert_says("stderr.txt", "eight.h5 is at step 8, beyond step 5 where this run should end; give a later end");
     assert_int_equal(run_command("run", "good.yaml --steps 8 --resume eight.h5 --quiet"), 0);
 }
 
@@ -259,9 +260,35 @@ static void test_stale_files_are_cleared(void **state)
     assert_false(exists(name));
 }
 
+// A shorter run over a longer one leaves no frame of the longer one behind, and no file that is not its own is touched.
+static void test_force_removes_older_frames(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("run", "good.yaml --out again --every 1 --quiet"), 0);
+    assert_true(exists("again/beam_000011.vtu"));
+    static const char *const others[] = {"again/other_000011.vtu", "again/beam.vtu", "again/beam_notes.vtu",
+                                         "again/beam_000011.txt"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        write_text(others[i], "kept");
+    // In long runs the list lags behind the frames.
+    write_text("again/beam_000013.vtu", "a frame that the list lacks");
+    assert_int_equal(run_command("run", "good.yaml --out again --steps 4 --every 2 --force --quiet"), 0);
+    for (int step = 0; step <= 13; step++)
+    {
+        char name[64];
+        snprintf(name, sizeof name, "again/beam_%06d.vtu", step);
+        if (exists(name) != (step == 0 || step == 2 || step == 4))
+            fail_msg("%s is %s", name, exists(name) ? "left of the older run" : "missing");
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        assert_true(exists(others[i]));
+    assert_int_equal(entries_of("again/run.pvd"), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_force_removes_older_frames),
         cmocka_unit_test(test_second_run_is_kept_out),
         cmocka_unit_test(test_killed_run_blocks_nobody),
         cmocka_unit_test(test_earlier_run_is_not_written_over),

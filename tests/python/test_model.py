@@ -84,6 +84,52 @@ class Models(unittest.TestCase):
                 call()
 
 
+    def test_numbers_that_make_no_sense(self):
+        model = arm()
+        state, batch = model.state(), model.batch(2, outputs=["probe:tip"])
+        nan, inf = float("nan"), float("inf")
+        for call, told in (
+            (lambda: state.set_input("top", nan), "top"), (lambda: state.set_input("top", "5 mm"), "5 mm"),
+            (lambda: state.set_input("top", 1j), "1j"), (lambda: state.set_input("top", [1e-3, 2e-3]), "0.002"),
+            (lambda: state.set_inputs([nan, 0]), "top"), (lambda: state.set_inputs({"side": "x"}), "side"),
+            (lambda: state.step(-1), "-1 steps"), (lambda: model.batch(2.5), "2.5"),
+            (lambda: batch.rollout(rows=1.5), "1.5"), (lambda: batch.rollout(hold=0.5), "0.5"),
+            (lambda: batch.rollout(np.zeros((2, 1, 2), complex)), "complex"),
+            (lambda: state.set_coords("arm", rates=np.ones(model.bodies[0].coords) * 1j), "complex"),
+            (lambda: tendril.Model(CUBES | {"gravity": [0, inf, 0]}), "gravity[1]"),
+            (lambda: tendril.Model(CUBES | {"gravity": np.array([0, 0, nan])}), "gravity"),
+            (lambda: tendril.Scene(CUBES).add("probes", name="x", body="jelly", point=[0, nan, 0]), "probes[1].point[1]"),
+        ):  # fmt: skip
+            with self.assertRaises((tendril.UsageError, tendril.InputError)) as caught:
+                call()
+            self.assertIn(told, str(caught.exception))
+        state.step()
+        before = arm().state()
+        before.step()
+        self.assertEqual(state.hash(), before.hash())  # nothing of it has come through
+
+    def test_what_is_pickled_and_copied(self):
+        scene = tendril.Scene(CUBES, name="cubes")
+        for again in (pickle.loads(pickle.dumps(scene)), copy.copy(scene), copy.deepcopy(scene)):
+            self.assertEqual((again.text, again.name, again.folder), (scene.text, scene.name, scene.folder))
+            again["gravity"] = [0, 0, -1]
+            self.assertNotEqual(again.text, scene.text)
+            del again
+            gc.collect()  # what it had was its own
+        model = scene.model()
+        self.assertIs(copy.deepcopy(model), model)
+        state = model.state()
+        state.step(3)
+        self.assertEqual(copy.deepcopy({"a": state})["a"].hash(), state.hash())
+        refused = [model, state, model.batch(2), model.outputs(["time"])]
+        for one in refused:
+            with self.assertRaisesRegex(TypeError, "neither pickled nor copied"):
+                pickle.dumps(one)
+        for one in refused[2:]:
+            with self.assertRaisesRegex(TypeError, "neither pickled nor copied"):
+                copy.copy(one)
+
+
 class States(unittest.TestCase):
     def test_views_are_no_copies(self):
         state = arm().state()
@@ -190,6 +236,43 @@ class States(unittest.TestCase):
         control.set_goal("tip", None)
         with self.assertRaises(tendril.UsageError):
             control.set_goal("tip", [np.nan, 0, 0])
+
+    def test_follow(self):
+        lines = ROOT.joinpath("tests/golden/scenes/arm.yaml").read_text().splitlines()
+        text = "\n".join(line for line in lines if not line.startswith("motion"))
+        model = tendril.Model.from_text(f"{text}\neffectors: [{{name: tip, body: arm, point: [0.1, 0.01, 0.01]}}]\n",
+                                        folder=OWN, rom=OWN / "arm.h5")  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            goals, files, state = Path(folder) / "goals.csv", Path(folder) / "out", model.state()
+            start = state.effector("tip").copy()
+            end = 20 * model.time_step
+            goals.write_text("t,tip.x,tip.y,tip.z\n" + "".join(
+                f"{t!r},{start[0]!r},{start[1]!r},{start[2] + dz!r}\n" for t, dz in ((0.0, 0.0), (end, 0.002))))  # fmt: skip
+            control, told = tendril.Control(model), []
+            control.load_goals(goals)
+            tracking = control.follow(state, folder=files, progress=lambda *p: told.append(p))
+            self.assertEqual((tracking.steps, state.steps, told[-1]), (20, 20, ("following", 20, 20)))
+            table = np.genfromtxt(files / "tracking.csv", delimiter=",", names=True, deletechars="")
+            off = table[next(n for n in table.dtype.names if n.startswith("tip.error"))]
+            error = tracking.errors["tip"]
+            self.assertAlmostEqual(error.mean, off.mean(), delta=1e-12)
+            self.assertAlmostEqual(error.max, off.max(), delta=1e-12)
+            self.assertGreater(error.max, 0)
+            self.assertTrue(0 < tracking.seconds[0] <= tracking.seconds[3])
+            for name in ("actuation.csv", "tracking.png", "actuation.png"):
+                self.assertTrue((files / name).exists(), name)
+            tracking.report(Path(folder) / "page.html", "A tip goes up.")
+            page = (Path(folder) / "page.html").read_text()
+            self.assertIn("A tip goes up.", page)
+            self.assertNotIn("ended early", page)
+            # An exception on the way leaves what there was.
+            with self.assertRaises(KeyError) as caught:
+                control.follow(model.state(), 5, progress=lambda *_: {}["none"])
+            self.assertEqual(caught.exception.tracking.steps, 1)
+            caught.exception.tracking.report(Path(folder) / "early.html")
+            self.assertIn("ended early", (Path(folder) / "early.html").read_text())
+            with self.assertRaises(tendril.UsageError):
+                tracking.add(tendril.Model(CUBES).state())
 
     def test_failures_are_exceptions(self):
         state = tendril.Model(CUBES).state()
@@ -318,7 +401,7 @@ class Help(unittest.TestCase):
             thing = getattr(tendril, name)
             if isinstance(thing, type) or callable(thing):
                 self.assertTrue(thing.__doc__, name)
-        for thing in (tendril.Model, tendril.State, tendril.Batch, tendril.Control, tendril.Outputs):
+        for thing in (tendril.Model, tendril.State, tendril.Batch, tendril.Control, tendril.Tracking, tendril.Outputs):
             for name, value in vars(thing).items():
                 if not name.startswith("_") and (callable(value) or isinstance(value, property)):
                     self.assertTrue(value.__doc__, f"{thing.__name__}.{name}")

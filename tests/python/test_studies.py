@@ -6,6 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import hdf5
 import numpy as np
 from common import ARM_TEXT, OWN, tendril
 
@@ -65,6 +66,35 @@ class Scenes(unittest.TestCase):
 
 
 class Studies(unittest.TestCase):
+    def test_sweep(self):
+        scene = tendril.Scene(BEAM)
+        for name, y, z in (("north", 0.01, 0), ("up", 0, 0.01)):
+            scene.add("actuators", cable(name, y, z))
+        scene.add("probes", name="tip", body="arm", point=[0.1, 0, 0])
+        inputs = 0.1 * np.abs(np.sin(0.3 * np.arange(6)[None, :, None] + np.arange(3)[:, None, None] + np.arange(2)))
+        batch = scene.model().batch(3, outputs=["probe:tip"])
+        expected = batch.rollout(inputs)
+        with tempfile.TemporaryDirectory() as folder:
+            given, out, told = Path(folder) / "inputs.h5", Path(folder) / "out.h5", []
+            hdf5.write(given, inputs=inputs)
+
+            def stop(*_at):
+                raise KeyError("enough")
+
+            with self.assertRaises(KeyError):
+                tendril.sweep(scene, given, out, outputs=["probe:tip"], progress=stop)
+            self.assertFalse(out.exists())
+            done = tendril.sweep(scene, given, out, outputs=["probe:tip"], progress=lambda *p: told.append(p))
+            self.assertEqual((done.robots, done.rows, done.failed), (3, 6, 0))
+            self.assertTrue(told)
+            np.testing.assert_array_equal(hdf5.read(out, "outputs/probe:tip", expected.shape), expected)
+            with self.assertRaises(tendril.Error) as caught:
+                tendril.sweep(scene, Path(folder) / "none.h5", out)
+            self.assertIn("none.h5", str(caught.exception))
+            with self.assertRaises(tendril.Error) as caught:
+                tendril.sweep(scene, given, Path(folder) / "other.h5", outputs=["probe:tpi"])
+            self.assertIn("tpi", str(caught.exception))
+
     def test_workspace(self):
         scene = tendril.Scene(BEAM)
         for name, y, z in (("north", 0.01, 0), ("up", 0, 0.01)):

@@ -130,9 +130,12 @@ static void choose_gravity(sceneMaking *making)
                 making->gravity[1], making->gravity[2]);
 }
 
+#define TURNS 5 // from here on keys that do not go together with nlcp
+
 static void choose_contact(sceneMaking *making)
 {
     uint64_t *seed = &making->seed;
+    bool nlcp = random_chance(seed, 0.12), self = random_chance(seed, 0.1);
     char *text = format_text("friction: %.3g", random_chance(seed, 0.2) ? 0 : random_between(seed, 0.05, 1.5));
     static const struct
     {
@@ -142,11 +145,13 @@ static void choose_contact(sceneMaking *making)
                 {0.2, 1e-4, 0.05, "dissipation", "dissipation"},
                 {0.1, 0.3, 1, "softness", "softness"},
                 {0.1, 1e-5, 1e-2, "stiction", "stiction"},
-                {0.15, 2, 3.99, "points", "face points"}};
+                {0.15, 2, 3.99, "points", "face points"},
+                {0.15, 1e-5, 1e-2, "torsional_friction", "torsion"},
+                {0.15, 1e-5, 1e-2, "rolling_friction", "rolling"}};
     randomScene *scene = making->scene;
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
     {
-        if (!random_chance(seed, keys[k].chance))
+        if (!random_chance(seed, keys[k].chance) || (k >= TURNS && nlcp))
             continue;
         double value = random_log(seed, keys[k].low, keys[k].high);
         char *longer = format_text("%s, %s: %.4g", text, keys[k].key, k == 4 ? floor(value) : value);
@@ -154,7 +159,6 @@ static void choose_contact(sceneMaking *making)
         text = longer;
         scene_piece(scene, PIECE_TOP, -1, keys[k].tag, "# contact: %s", keys[k].tag);
     }
-    bool nlcp = random_chance(seed, 0.12), self = random_chance(seed, 0.1);
     scene_piece(scene, PIECE_TOP, -1, "contact", "contact: {%s%s%s}", text, nlcp ? ", solver: nlcp" : "",
                 self ? ", self: true" : "");
     if (nlcp)

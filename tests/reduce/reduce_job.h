@@ -98,6 +98,46 @@ static inline void reduce_and_die(tdReducePhase phase, int64_t done)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
+// One job of several, in a process of its own, which ends at the given place of its work; done < 0: it comes to its
+// end. Two threads, so that two trajectories are on their way.
+static inline void share_and_die(const char *work, int share, int shares, tdReducePhase phase, int64_t done)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+    {
+        killAt at = {phase, done};
+        tdReduceReport report;
+        tdError error = {0};
+        tdReduceTask task = {
+            .scene = SCENE, .work = work, .share = share, .shares = shares, .settings = td_default_settings()};
+        task.settings.threads = 2;
+        task.progress = done < 0 ? NULL : kill_there;
+        task.user = &at;
+        _exit(td_reduce(&task, &report, &error) == TD_OK ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    // A share that has no such place, or has passed it in an earlier run, comes to its end.
+    assert_true(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL && done >= 0 : WEXITSTATUS(status) == 0);
+}
+
+static inline tdStatus merge(const char *work, tdReduceReport *report, tdError *error)
+{
+    tdReduceTask task = {
+        .scene = SCENE, .out = OUT, .work = work, .merge = true, .accept = true, .settings = td_default_settings()};
+    *error = (tdError){0};
+    return td_reduce(&task, report, error);
+}
+
+static inline void remove_work(const char *work)
+{
+    char command[300];
+    snprintf(command, sizeof command, "rm -rf '%s'", work);
+    assert_int_equal(system(command), 0);
+}
+
 static inline tdModel *load(const char *rom)
 {
     tdSettings settings = td_default_settings();

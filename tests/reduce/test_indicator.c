@@ -341,6 +341,57 @@ static void limits(void **unused)
     td_rom_free(&rom);
 }
 
+static void keep_message(void *user, tdLogLevel level, const char *message)
+{
+    if (level == TD_LOG_WARNING)
+        snprintf(user, 400, "%s", message);
+}
+
+// A cable beyond what it did in training is warned of by name, where neither shapes nor elements tell.
+static void actuators(void **unused)
+{
+    (void)unused;
+    char text[6000], path[SCENE_PATH], said[400] = "";
+    tdRom rom;
+    tdError error = {0};
+    tdSettings settings = td_default_settings();
+    tdModel *model = NULL;
+    arm_text(text, sizeof text, 12, "");
+    snprintf(path, sizeof path, "%s/arm.h5", folder);
+    assert_ok(td_rom_read(path, &rom, &error), error);
+    rom.distance_threshold = 10; // nothing else warns
+    rom.indicator_threshold = NAN;
+    settings.log = keep_message;
+    settings.log_user = said;
+    settings.level = TD_LOG_WARNING;
+    assert_ok(td_model_parse_reduced(text, strlen(text), "arm.yaml", NULL, &settings, &rom, &model, &error), error);
+    tdState *state = NULL;
+    assert_ok(td_state_create(model, &settings, &state, &error), error);
+    static const struct
+    {
+        double share;
+        bool warns;
+    } places[] = {{0, false}, {1, false}, {1.03, false}, {1.5, true}, {0.9, true}};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+    {
+        int side = td_model_find_input(model, "side");
+        assert_ok(td_state_set_input(model, state, side, places[i].share * ARM_RANGE), error);
+        assert_int_equal(td_step(model, state), TD_OK);
+        assert_int_equal(td_state_report(state)->rom_warning, places[i].warns);
+        assert_int_equal(said[0] != '\0', i >= 3);
+        if (places[i].share > 1.05)
+            assert_true(td_state_report(state)->rom_distance > 0.4999);
+    }
+    int more = 0; // the shape needs a while to come back, and so does trust
+    for (; more < 100 && td_state_report(state)->rom_warning; more++)
+        assert_int_equal(td_step(model, state), TD_OK);
+    assert_true(more > 0 && more < 100);
+    assert_non_null(strstr(said, "'side' is 50 % beyond the range"));
+    td_state_free(state);
+    td_model_free(model);
+    td_rom_free(&rom);
+}
+
 // What the second choice remembers of a viscoelastic body is in a checkpoint: a run that goes on says the same.
 static void checkpoint(void **unused)
 {
@@ -455,7 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calibration), cmocka_unit_test(limits),  cmocka_unit_test(checkpoint),
-        cmocka_unit_test(motions),     cmocka_unit_test(touched),
+        cmocka_unit_test(motions),     cmocka_unit_test(touched), cmocka_unit_test(actuators),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

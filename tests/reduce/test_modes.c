@@ -507,6 +507,35 @@ static void test_units(void **context)
         assert_near(sigma[1][i] / sigma[1][0], sigma[0][i] / sigma[0][0], 1e-7 * sigma[0][i] / sigma[0][0]);
 }
 
+// How far training goes by default: a fifth of the longest side of the body, whichever way that points.
+static void test_default_amplitude(void **context)
+{
+    (void)context;
+    for (int way = 0; way < 3; way++)
+    {
+        double side[3] = {0.1, 0.1, 0.1};
+        int cells[3] = {1, 1, 1};
+        side[way] = 1;
+        side[(way + 1) % 3] = 0.08;
+        cells[way] = 8;
+        fixture f = {.model = scene_model("tendril: 1\ntime_step: 10 ms\nsteps: 1\nbodies:\n  - name: a\n"
+                                          "    mesh: {box: [[0.5, 0.5, 0.5], [%g, %g, %g]], cells: [%d, %d, %d]}\n"
+                                          "    fixed: [{group: %cmin}]\n"
+                                          "    material: {law: stvk, young: 1 MPa, poisson: 0.3, density: 1000}\n",
+                                          0.5 + side[0], 0.5 + side[1], 0.5 + side[2], cells[0], cells[1], cells[2],
+                                          'x' + way)};
+        f.state = scene_state(f.model);
+        f.soft = scene_soft(f.model);
+        f.n = (int)f.model->coords;
+        tdModes m = modes_of(&f, 2, 0);
+        double given = td_modes_amplitude(&m, f.soft, 0.2), standard = td_modes_amplitude(&m, f.soft, NAN);
+        assert_near(standard, given, 1e-12 * given);
+        assert_near(td_modes_amplitude(&m, f.soft, 0.1), given / 2, 1e-12 * given);
+        td_modes_free(&m);
+        scene_free(f.model, f.state);
+    }
+}
+
 // Newton's method on the polynomials under a force on the tip; the displacement there.
 static double reduced_tip(const tdStvk *stvk, const double *load, const double *tip)
 {
@@ -611,10 +640,10 @@ static void test_refusals(void **context)
     (void)context;
     fixture f = open_scene("    mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [1, 1, 1]}\n"
                            "    material: {law: stvk, young: 1e6, poisson: 0.3, density: 1000}\n");
-    expect_refusal(&f, (tdModesSettings){18, 0, 1e9}, TD_ERROR_INPUT, "has 18 beside");
+    expect_refusal(&f, (tdModesSettings){18, 0, 1e9}, TD_ERROR_INPUT, "has 18 apart");
     expect_refusal(&f, (tdModesSettings){5, 6, 1e9}, TD_ERROR_INPUT, "derivatives of no more");
     expect_refusal(&f, (tdModesSettings){0, 0, 1e9}, TD_ERROR_INPUT, "0 modes");
-    expect_refusal(&f, (tdModesSettings){5, 5, 1000}, TD_ERROR_INPUT, "ask for fewer");
+    expect_refusal(&f, (tdModesSettings){5, 5, 1000}, TD_ERROR_INPUT, "request fewer");
     tdModes all = modes_of(&f, 17, 2); // all but one: the whole space is searched
     check_orthonormal(&f, &all);
     td_modes_free(&all);
@@ -622,7 +651,7 @@ static void test_refusals(void **context)
     f = open_scene("    mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [2, 2, 2]}\n"
                    "    material: {law: stvk, young: 1e6, poisson: 0.3, density: 1000}\n"
                    "    fixed: [{all: true}]\n");
-    expect_refusal(&f, td_default_modes(), TD_ERROR_INPUT, "has 0 beside");
+    expect_refusal(&f, td_default_modes(), TD_ERROR_INPUT, "has 0 apart");
     fixture_free(&f);
 }
 
@@ -655,7 +684,7 @@ static void test_pieces(void **context)
                  "    mesh: %s\n    material: {law: stvk, young: 1e6, poisson: 0.3, density: 1000}\n%s", path,
                  held ? "    fixed: [{box: [[-1, -1, -1], [0.1, 2, 2]]}]\n" : "");
         fixture f = open_scene(text);
-        expect_refusal(&f, (tdModesSettings){4, 0, 1e9}, TD_ERROR_NUMERIC, "hang together");
+        expect_refusal(&f, (tdModesSettings){4, 0, 1e9}, TD_ERROR_NUMERIC, "not connected");
         fixture_free(&f);
     }
 }
@@ -667,9 +696,9 @@ int main(void)
         cmocka_unit_test(test_beam),     cmocka_unit_test(test_counts),
         cmocka_unit_test(test_plane),    cmocka_unit_test(test_derivatives),
         cmocka_unit_test(test_symmetry), cmocka_unit_test(test_basis),
-        cmocka_unit_test(test_units),    cmocka_unit_test(test_bending),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_units),    cmocka_unit_test(test_default_amplitude),
+        cmocka_unit_test(test_bending),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_pieces),   cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
 #define OUT   "test_reduce.h5"
 #include "reduce_job.h"
 
+#include "base/lock.h"
+
 // A beam needs few modes and elements. The modes leave 1e-4 of the snapshots behind and the domain 0.1 % of the
 // training forces; at equilibria elsewhere errors are a few times those.
 static void test_accuracy(void **unused)
@@ -78,6 +80,87 @@ static void test_killed(void **unused)
             reduce_and_die(places[i].phase, places[i].done);
     assert_ok(reduce(0, false, &report, &error), error);
     assert_true(report.content == content);
+}
+
+#define WORK "test_reduce.shares"
+
+// Any number of jobs gives the model of one process, to the bit; what is missing is refused by name.
+static void test_shares(void **unused)
+{
+    (void)unused;
+    static const int numbers[] = {1, 2, 3, 7};
+    tdReduceReport report;
+    tdError error;
+    write_scene(scene);
+    assert_ok(reduce(0, true, &report, &error), error);
+    uint64_t content = report.content;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    {
+        int n = numbers[i];
+        remove_work(WORK);
+        for (int k = n; k >= 1; k--) // whoever comes first
+            share_and_die(WORK, k, n, TD_REDUCE_PHASES, -1);
+        unlink(OUT);
+        assert_ok(merge(WORK, &report, &error), error);
+        assert_true(report.content == content);
+        assert_int_equal(report.trajectories, 3);
+        assert_int_equal(report.reused[TD_REDUCE_SNAPSHOTS] + report.reused[TD_REDUCE_CHECK], report.places);
+        assert_true(report.longest_trajectory > 0 && report.longest_trajectory <= report.trajectory_seconds);
+        assert_true(exists(WORK));
+    }
+    unlink(WORK "/snapshots-00001.part");
+    expect(merge(WORK, &report, &error), &error,
+           "1 of 3 trajectories are missing: snapshots 1. Run the unfinished jobs");
+    unlink(WORK "/snapshots-00000.part");
+    unlink(WORK "/check-full-00000.part");
+    expect(merge(WORK, &report, &error), &error, "3 of 3 trajectories are missing: snapshots 0-1; check-full 0. Run");
+    remove_work(WORK);
+}
+
+// Two processes with the same share at the same time, killed here and there, begun again: the model is the same. A job
+// of another scene is kept out, and so is a merge while jobs are at work.
+static void test_shares_killed(void **unused)
+{
+    (void)unused;
+    tdReduceReport report;
+    tdError error;
+    write_scene(scene);
+    assert_ok(reduce(0, true, &report, &error), error);
+    uint64_t content = report.content;
+    remove_work(WORK);
+    share_and_die(WORK, 1, 2, TD_REDUCE_SNAPSHOTS, 9);
+    share_and_die(WORK, 2, 2, TD_REDUCE_SNAPSHOTS, 1);
+    share_and_die(WORK, 2, 2, TD_REDUCE_CHECK, 3);
+    expect(merge(WORK, &report, &error), &error, "trajectories are missing");
+    tdLock other = TD_UNLOCKED;
+    assert_ok(td_lock_share(&other, WORK "/lock", WORK, "wait", &error), error);
+    expect(merge(WORK, &report, &error), &error, "is writing there");
+    pid_t twins[2];
+    fflush(NULL);
+    for (int i = 0; i < 2; i++)
+    {
+        twins[i] = fork();
+        assert_true(twins[i] >= 0);
+        if (twins[i] == 0)
+        {
+            share_and_die(WORK, 1, 1, TD_REDUCE_PHASES, -1);
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < 2; i++)
+    {
+        int status = 0;
+        assert_int_equal(waitpid(twins[i], &status, 0), twins[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    td_lock_release(&other);
+    write_scene(TEXT("90 kPa", USUAL));
+    expect(merge(WORK, &report, &error), &error, "was left by another job");
+    write_scene(scene);
+    unlink(OUT);
+    assert_ok(merge(WORK, &report, &error), error);
+    assert_true(report.content == content);
+    remove_work(WORK);
 }
 
 // A part that was damaged is made again.
@@ -211,7 +294,8 @@ int main(void)
         cmocka_unit_test(test_threads),           cmocka_unit_test(test_killed),
         cmocka_unit_test(test_damaged_part),      cmocka_unit_test(test_other_job),
         cmocka_unit_test(test_other_scene),       cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refusals),          cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_shares_killed),
     };
     return cmocka_run_group_tests(tests, NULL, remove_files);
 }

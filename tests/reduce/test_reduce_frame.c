@@ -379,7 +379,8 @@ static void resumes(void **unused)
         }
 }
 
-// Vibration modes stand beside those of the snapshots, on either frame; none of the translations is in them twice.
+// Vibration modes stand in addition to those of the snapshots, on either frame; none of the translations is in them
+// twice.
 static void vibrations_beside(void **unused)
 {
     (void)unused;

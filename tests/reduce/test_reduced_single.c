@@ -72,6 +72,37 @@ static void tangents(void **unused)
             }
 }
 
+// By registers of four points (reduced_lanes.h) as by rows of B: forces and tangents to rounding, in motion too.
+static void lanes(void **unused)
+{
+    (void)unused;
+    static const char *const laws[] = {"corotational", "corotational_lagged"};
+    for (int law = 0; law < 2; law++)
+        for (int r = 17; r <= 22; r++)
+        {
+            char text[2000];
+            snprintf(text, sizeof text, ARM, "newton: false", r % 2 != 0 ? ", elements: hexahedra" : "", laws[law]);
+            tdModel *full = scene_parse(text);
+            tdRom rom = rom_of(full, r, 3);
+            tdModel *quick = model_in(text, &rom, TD_ROM_DOUBLE), *plain = model_in(text, &rom, TD_ROM_DOUBLE);
+            assert_non_null(td_reduced_of(&quick->bodies[0])->lanes[0]);
+            td_reduced_of(&plain->bodies[0])->lanes[0] = NULL;
+            tdState *a = scene_state(quick), *b = scene_state(plain);
+            for (int k = 0; k < 10; k++)
+            {
+                scene_steps(quick, a, 1);
+                scene_steps(plain, b, 1);
+                assert_true(tangent_error(quick, a, plain, b) < 1e-12);
+                for (int i = 0; i < r; i++)
+                    assert_near(a->q[i], b->q[i], 1e-12);
+            }
+            td_arena_free(&rom.arena);
+            td_model_free(full);
+            scene_free(quick, a);
+            scene_free(plain, b);
+        }
+}
+
 static double farthest(const tdModel *a, const tdState *x, const tdModel *b, const tdState *y)
 {
     const double *p = td_state_positions(a, x, 0), *q = td_state_positions(b, y, 0);
@@ -139,6 +170,7 @@ static void choice(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tangents), cmocka_unit_test(motions), cmocka_unit_test(choice)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tangents), cmocka_unit_test(lanes), cmocka_unit_test(motions),
+                                       cmocka_unit_test(choice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,8 @@ static void get_path(const tdModel *model, tdArena *arena, tdSamplePath *path)
 static void test_corners(void **unused)
 {
     (void)unused;
-    tdModel *model = make_model(FOUR, "motion: {keyframes: [{t: 0, push: 0}, {t: 2 s, push: 1}]}\n");
+    tdModel *model = make_model(FOUR, "motion: {keyframes: [{t: 0, push: 0}, {t: 2 s, push: 1}]}\n"
+                                      "reduction: {samples: corners}\n");
     tdArena arena = {0};
     tdSamplePath path;
     get_path(model, &arena, &path);
@@ -89,7 +90,7 @@ static void test_corners(void **unused)
 static void test_trajectories(void **unused)
 {
     (void)unused;
-    tdModel *model = make_model(FOUR, "");
+    tdModel *model = make_model(FOUR, "reduction: {samples: corners}\n");
     tdArena arena = {0};
     tdSamplePath path;
     get_path(model, &arena, &path);
@@ -251,7 +252,7 @@ static void test_refusals(void **unused)
     } cases[] = {
         {FORCE("a", "[0, 4]") "  - {name: b, type: force, body: arm, all: true, direction: [1, 0, 0], drive: force}\n",
          "", "is not limited"},
-        {FOUR, "reduction: {samples: grid, levels: 100}\n", "more than 1000000 places"},
+        {FOUR, "reduction: {samples: grid, levels: 100}\n", "more than 1000000 samples"},
         {FOUR, "reduction: {steps_between: 10000, samples: grid, levels: 5}\n", "more than 1000000 snapshots"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

@@ -3,6 +3,7 @@
 
 #include "render/canvas.h"
 #include "render/plot_axis.h"
+#include "render/raster.h"
 #include "render/render.h"
 
 #include <png.h>
@@ -522,6 +523,43 @@ static void assert_refused(const tdRenderSettings *s, int n, const tdDrawMesh *m
     assert_null(image.rgb);
 }
 
+// A title that is longer than the picture is wide is written smaller, and a short one as large as ever.
+static void test_title_fits(void **state)
+{
+    (void)state;
+    const char *const titles[2] = {
+        "Hi", "A title of many words, of which no picture of this width could hold the half at its size"};
+    int wide[2], high[2];
+    for (int k = 0; k < 2; k++)
+    {
+        tdRenderSettings s = bare(300);
+        tdImage image, plain;
+        tdError error = {0};
+        assert_ok(td_image_create(s.width, s.height, &image, &error), error);
+        assert_ok(td_image_create(s.width, s.height, &plain, &error), error);
+        s.title = titles[k];
+        assert_ok(td_overlay(&s, NULL, false, NULL, &image, &error), error);
+        int left = s.width, right = -1, top = s.height, bottom = -1;
+        for (int y = 0; y < s.height; y++)
+            for (int x = 0; x < s.width; x++)
+                if (memcmp(pixel(&image, x, y), pixel(&plain, x, y), 3) != 0)
+                {
+                    left = x < left ? x : left;
+                    right = x > right ? x : right;
+                    top = y < top ? y : top;
+                    bottom = y > bottom ? y : bottom;
+                }
+        wide[k] = right - left + 1;
+        high[k] = bottom - top + 1;
+        assert_near(left + right, s.width, 0.05 * s.width); // in the middle
+        td_image_free(&image);
+        td_image_free(&plain);
+    }
+    assert_true(wide[0] > 5 && wide[0] < 60);
+    assert_true(wide[1] > 0.88 * 300 && wide[1] < 0.96 * 300);
+    assert_true(high[1] < high[0]);
+}
+
 static void test_bad_input_is_refused(void **state)
 {
     (void)state;
@@ -682,6 +720,36 @@ static void test_png_keeps_the_pixels(void **state)
     free(back);
     free(text.data);
     free(again.data);
+    td_image_free(&image);
+}
+
+// Dashes and gaps go on around corners, and each is as long as it was asked for.
+static void test_dashes(void **unused)
+{
+    (void)unused;
+    enum
+    {
+        WIDTH = 120,
+        LINE = 10,
+        DASH = 10,
+        GAP = 6
+    };
+    const double xy[] = {LINE, 10, LINE + 36, 10, LINE + 96, 10}; // the corner is within the third dash
+    tdImage image;
+    tdCanvas canvas;
+    assert_int_equal(td_image_create(WIDTH, 20, &image, NULL), TD_OK);
+    assert_int_equal(td_canvas_open(&image, &canvas, NULL), TD_OK);
+    td_canvas_dashes(&canvas, 3, xy, 2, DASH, GAP, (tdInk){{1, 1, 1}, 1});
+    td_canvas_close(&canvas);
+    for (int x = 0; x < WIDTH; x++)
+    {
+        double at = fmod(x + 0.5 - LINE, DASH + GAP);
+        bool on_line = x >= LINE && x < LINE + 96;
+        if (on_line && at > 1 && at < DASH - 1)
+            assert_int_equal(image.rgb[3 * (9 * WIDTH + x)], 255);
+        else if (!on_line ? x < LINE - 2 || x > LINE + 98 : at > DASH + 2 && at < DASH + GAP - 2) // ends are round
+            assert_int_equal(image.rgb[3 * (9 * WIDTH + x)], 0);
+    }
     td_image_free(&image);
 }
 
@@ -925,10 +993,12 @@ int main(void)
         cmocka_unit_test(test_labels_of_an_axis),
         cmocka_unit_test(test_range_of_an_axis),
         cmocka_unit_test(test_legend_and_field),
+        cmocka_unit_test(test_title_fits),
         cmocka_unit_test(test_bad_input_is_refused),
         cmocka_unit_test(test_odd_input_is_drawn),
         cmocka_unit_test(test_fan_with_a_crowded_node),
         cmocka_unit_test(test_png_keeps_the_pixels),
+        cmocka_unit_test(test_dashes),
         cmocka_unit_test(test_font),
         cmocka_unit_test(test_plot_puts_values_in_place),
         cmocka_unit_test(test_plot_equal_units),

@@ -150,7 +150,7 @@ static void bad_selectors_are_named(void **unused)
     refuse(HEAD BOX "    fixed: [{group: xmin}, {group: qqqqqqqq}]\n", 8, "bodies[0].fixed[1]", "'qqqqqqqq'",
            "tendril info");
     refuse(HEAD BOX "    fixed:\n      - {group: xmin}\n      - {box: [[10, 0, 0], [11, 1, 1]]}\n", 10,
-           "bodies[0].fixed[1]", "chooses no node", "units");
+           "bodies[0].fixed[1]", "selects no node", "units");
     refuse(HEAD BOX "    fixed: [{nodes: [36]}]\n", 8, "bodies[0].fixed[0]", "node 36", "0 to 35");
     refuse(HEAD BOX "    fixed: [{group: xmin}]\n    prescribed: [{nodes: [0], displacement: [1, 0, 0]}]\n", 9,
            "bodies[0].prescribed[0]", "node 0 of body 'block' is fixed in x", "do not overlap");
@@ -158,7 +158,7 @@ static void bad_selectors_are_named(void **unused)
                     "      - {group: ymin, axes: yz, displacement: [0, 0, 1]}\n",
            10, "bodies[0].prescribed[1]", "is prescribed in z", "do not overlap");
     refuse(HEAD BOX "loads:\n  - {type: surface, body: block, nodes: [0, 1], pressure: 1}\n", 9, "loads[0]",
-           "chooses no face", "all its nodes");
+           "selects no face", "all its nodes");
     refuse(HEAD BOX "loads:\n  - {type: point, body: block, group: top, force: [1, 0, 0]}\n", 9, "loads[0]", "'top'",
            "");
     refuse(HEAD BOX "probes:\n  - {name: p, body: block, point: [4, 1, 1]}\n", 9, "probes[0]",
@@ -422,18 +422,129 @@ static void materials_by_place(void **state)
         state_with("{plane: {point: [0, 0, 2], normal: [0, 0, 1]}, element: membrane, thickness: 0.1, " OTHER "}"));
     assert_true(state_with("{box: [[1, 0, 0], [3, 2, 2]], " OTHER "}") != state_with("{all: true, " OTHER "}"));
     refuse(HEAD BOX "    materials: [{box: [[5, 5, 5], [6, 6, 6]], " OTHER "}]\n", 8, "bodies[0].materials[0]",
-           "chooses no element of body 'block'", "tendril info");
+           "selects no element of body 'block'", "tendril info");
     refuse(HEAD BOX
            "    materials: [{plane: {point: [0, 0, 1], normal: [0, 0, 1]}, element: membrane, thickness: 1, " OTHER
            "}]\n",
-           8, "bodies[0].materials[0]", "chooses no face of the boundary", "");
+           8, "bodies[0].materials[0]", "selects no face of the boundary", "");
     refuse(HEAD BOX "    materials: [{all: true, " OTHER "}, {box: [[0, 0, 0], [1, 1, 1]], " OTHER "}]\n", 8,
            "bodies[0].materials[1]", "is in both 'materials[0], by its all'", "and 'materials[1], by its box'");
+}
+
+// ---------------------------------------------------------------- sides and parts
+
+// 3 x 3 x 3 cubes of 1 m without the middle one, and a single cube 10 m away. No groups are left.
+static void hollow_mesh(tdMesh *mesh)
+{
+    tdError error = {0};
+    assert_ok(td_mesh_box((double[3]){0}, (double[3]){3, 3, 3}, (int[3]){3, 3, 3}, true, mesh, &error), error);
+    tdMesh all = *mesh;
+    *mesh = (tdMesh){0};
+    for (int64_t i = 0; i < all.n_nodes; i++)
+        assert_true(td_mesh_add_node(mesh, all.x[3 * i], all.x[3 * i + 1], all.x[3 * i + 2]));
+    for (int64_t c = 0; c < all.cells[TD_CELL_HEX].count; c++)
+        assert_true(c == 13 || td_mesh_add_cell(mesh, TD_CELL_HEX, all.cells[TD_CELL_HEX].nodes + 8 * c));
+    td_mesh_free(&all);
+    static const double corner[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
+                                        {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+    int32_t nodes[8];
+    for (int a = 0; a < 8; a++)
+    {
+        nodes[a] = (int32_t)mesh->n_nodes;
+        assert_true(td_mesh_add_node(mesh, 10 + corner[a][0], corner[a][1], corner[a][2]));
+    }
+    assert_true(td_mesh_add_cell(mesh, TD_CELL_HEX, nodes));
+}
+
+// Faces that a pressure on a selector acts on, in the hollow mesh.
+static int64_t loaded_faces(const char *selector)
+{
+    tdMesh mesh = {0};
+    heard h;
+    char text[300];
+    hollow_mesh(&mesh);
+    snprintf(text, sizeof text, "loads: [{type: surface, body: block, %s, pressure: 1}]\n", selector);
+    tdModel *model = compile_mesh(&mesh, text, &h);
+    int64_t n = scene_soft(model)->loads[0].n;
+    td_model_free(model);
+    return n;
+}
+
+// Nodes that a force on a selector acts on, in the hollow mesh: 64 of the block, 8 of the cube.
+static int64_t loaded_nodes(const char *selector)
+{
+    tdMesh mesh = {0};
+    heard h;
+    char text[300];
+    hollow_mesh(&mesh);
+    snprintf(text, sizeof text, "loads: [{type: point, body: block, %s, force: [1, 0, 0]}]\n", selector);
+    tdModel *model = compile_mesh(&mesh, text, &h);
+    int64_t n = scene_soft(model)->loads[0].n;
+    td_model_free(model);
+    return n;
+}
+
+static bool on_top(const double *X)
+{
+    return X[2] > 2 - 1e-9;
+}
+
+static bool on_surface(const double *X)
+{
+    return X[0] < 1e-9 || X[0] > 3 - 1e-9 || X[1] < 1e-9 || X[1] > 2 - 1e-9 || X[2] < 1e-9 || X[2] > 2 - 1e-9;
+}
+
+static void sides_and_parts(void **state)
+{
+    (void)state;
+    check_selector(HEAD, BOX, "side: {facing: [9, 0, 0]}", at_end);
+    check_selector(HEAD, BOX, "side: {of: outer, facing: [0, 0, 1], angle: 1 deg}", on_top);
+    check_selector(HEAD, BOX, "side: {of: any}", on_surface);
+    check_selector(HEAD, BOX, "side: {facing: [1, 0, 1], angle: 179 deg}", on_surface);
+    check_selector(HEAD, BOX, "part: {point: [99, 0, 0]}", always); // the nearest element's
+
+    assert_int_equal(loaded_faces("side: {of: outer}"), 6 * 9 + 6);
+    assert_int_equal(loaded_faces("side: {of: inner}"), 6);
+    assert_int_equal(loaded_faces("side: {of: any}"), 6 * 9 + 6 + 6);
+    assert_int_equal(loaded_faces("side: {of: inner, facing: [0, 0, 1]}"), 1); // the floor of the cavity
+    assert_int_equal(loaded_faces("side: {facing: [0, 0, 1]}"), 9 + 1 + 1);
+    // Of the corner between three sides only those faces that have the direction, though their nodes are on others.
+    assert_int_equal(loaded_faces("side: {of: outer, facing: [1, 1, 0], angle: 46 deg}"), 2 * 9 + 2);
+    assert_int_equal(loaded_nodes("side: {of: inner}"), 8);
+    assert_int_equal(loaded_nodes("part: {point: [10.5, 0.5, 0.5]}"), 8);
+    assert_int_equal(loaded_nodes("part: {point: [1.5, 1.5, 1.5]}"), 64);
+    assert_int_equal(loaded_faces("part: {point: [10.5, 0.5, 0.5]}"), 6);
+
+    // Materials: elements of a part, faces of a side.
+    const char *skin = "element: membrane, thickness: 0.1, ";
+    assert_int_equal(chosen_by("part: {point: [1, 1, 1]}", "", TD_CELL_TET), 12 * 6);
+    assert_int_equal(chosen_by("side: {facing: [0, -1, 0]}", skin, TD_CELL_TRI), 3 * 2 * 2);
+    assert_int_equal(chosen_by("side: {of: outer}", skin, TD_CELL_TRI), 2 * (2 * 4 + 4 * 6));
+    assert_int_equal(chosen_by("part: {point: [1, 1, 1]}", skin, TD_CELL_TRI), 2 * (2 * 4 + 4 * 6));
+
+#define FIXED(selector) HEAD BOX "    fixed: [{" selector "}]\n"
+    refuse(FIXED("side: {facing: [0, 0, 0]}"), 8, "bodies[0].fixed[0].side.facing", "is zero", "[0, 0, 1]");
+    refuse(FIXED("side: {angle: 30 deg}"), 8, "bodies[0].fixed[0].side.angle", "'facing', which is missing", "both");
+    refuse(FIXED("side: {facing: [0, 0, 1], angle: 180 deg}"), 8, "side.angle", "below 180 deg", "leave out");
+    refuse(FIXED("side: {of: upper}"), 8, "side.of", "'upper'", "outer");
+    refuse(FIXED("side: {of: inner}"), 8, "bodies[0].fixed[0]", "encloses no cavity", "facing");
+    refuse(FIXED("side: {facing: [1, 1, 1], angle: 5 deg}"), 8, "bodies[0].fixed[0]", "selects no node", "");
+    refuse(FIXED("side: {of: outer, where: 1}"), 8, "side", "unknown key 'where'", "facing");
+    refuse(FIXED("part: {}"), 8, "part", "'point' is missing", "");
+    refuse(FIXED("part: {point: [1, 2]}"), 8, "part.point", "", "");
+    refuse(FIXED("side: {of: outer}, part: {point: [0, 0, 0]}"), 8, "bodies[0].fixed[0]", "", "");
+    refuse(HEAD BOX "    materials: [{side: {of: outer}, " OTHER "}]\n", 8, "bodies[0].materials[0]",
+           "faces and no elements", "membrane");
+#define SHEET                                                                                                          \
+    "  - name: sheet\n    mesh: {rectangle: [[0, 0], [1, 1]], cells: [2, 2]}\n    plane: strain\n    thickness: 1\n"
+    refuse(HEAD SHEET MATERIAL "    fixed: [{side: {facing: [1, 0, 0]}}]\n", 10, "bodies[0].fixed[0]",
+           "boundary of volume elements", "box");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sides_and_parts),
         cmocka_unit_test(selectors_choose_nodes),
         cmocka_unit_test(axes_hold_components),
         cmocka_unit_test(group_means_its_faces),

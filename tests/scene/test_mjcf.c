@@ -139,6 +139,51 @@ static void orientations(void **unused)
     }
 }
 
+// Copies: turned once more each, moved on in the axes of the one before, with numbers in their names; also copies of
+// copies, and geoms of one body. An actuator names the copy that it drives.
+static void copies(void **unused)
+{
+    (void)unused;
+    robot r;
+    static const char text[] =
+        "<mujoco><worldbody><replicate count=\"11\" offset=\"1 0 0\" sep=\"_\"><body name=\"ball\" pos=\"0 2 "
+        "0\"><freejoint/>" BALL "</body></replicate>"
+        "<body name=\"wheel\"><joint name=\"hub\"/><replicate count=\"4\" euler=\"0 0 90\"><geom name=\"spoke\" "
+        "size=\"0.1\" mass=\"2\" pos=\"1 0 0\"/></replicate></body>"
+        "<replicate count=\"2\" sep=\"o\" offset=\"0 0 1\"><replicate count=\"3\" sep=\"i\" offset=\"1 0 0\" "
+        "euler=\"0 0 90\"><body name=\"b\" pos=\"5 0 0\"><joint name=\"j\"/>" BALL "</body></replicate></replicate>"
+        "</worldbody><actuator><motor name=\"m\" joint=\"ji2o1\"/></actuator></mujoco>";
+    assert_ok(parse(&r, text, NULL), r.error);
+    assert_int_equal(r.tree.n_warnings, 0);
+    assert_int_equal(r.tree.n_links, 1 + 11 + 1 + 6);
+    for (int i = 0; i < 11; i++)
+    {
+        char name[16];
+        snprintf(name, sizeof name, "ball_%02d", i);
+        const double *t = link_of(&r, name)->origin.t;
+        assert_true(t[0] == i && t[1] == 2 && t[2] == 0);
+    }
+    // Four balls of 2 kg around the hub.
+    const tdTreeLink *wheel = link_of(&r, "wheel");
+    assert_near(wheel->mass, 8, 1e-12);
+    assert_near(wheel->inertia[2], 8 * (1 + 0.4 * 0.01), 1e-12);
+    for (int k = 0; k < 3; k++)
+        assert_near(wheel->center[k], 0, 1e-15);
+    // The frames of the inner ones: at (0, 0), then (1, 0) turned to y, then (1, 1) turned to -x; all of that 1 higher.
+    static const double places[3][2] = {{5, 0}, {1, 5}, {1 - 5, 1}};
+    for (int i = 0; i < 6; i++)
+    {
+        char name[16];
+        snprintf(name, sizeof name, "bi%do%d", i % 3, i / 3);
+        const double *t = link_of(&r, name)->origin.t;
+        assert_near(t[0], places[i % 3][0], 1e-14);
+        assert_near(t[1], places[i % 3][1], 1e-14);
+        assert_near(t[2], i / 3, 1e-14);
+    }
+    assert_int_equal(r.tree.n_drives, 1);
+    td_arena_free(&r.arena);
+}
+
 // Classes within classes, the class of a body for all below it, and one's own; what is written at the element wins.
 static void defaults(void **unused)
 {
@@ -293,6 +338,38 @@ static void nothing_is_dropped_silently(void **unused)
     td_arena_free(&r.arena);
 }
 
+// So is an attribute that nobody knows, of whatever element.
+static void attributes_are_not_dropped_silently(void **unused)
+{
+    (void)unused;
+    robot r;
+    static const char text[] =
+        "<mujoco><compiler odd=\"1\"/>"
+        "<asset><mesh name=\"m\" odd=\"1\" vertex=\"0 0 0 1 0 0 0 1 0 0 0 1\"/><material name=\"red\" "
+        "odd=\"1\"/></asset>"
+        "<worldbody><frame odd=\"1\"><body name=\"a\" odd=\"1\"><joint name=\"j\" odd=\"1\"/><inertial odd=\"1\" "
+        "mass=\"1\" "
+        "pos=\"0 0 0\" diaginertia=\"1 1 1\"/><geom name=\"g\" size=\"0.1\" odd=\"1\"/><site name=\"s\" "
+        "odd=\"1\"/></body></frame>"
+        "<replicate count=\"1\" odd=\"1\"><body name=\"b\" pos=\"1 0 0\"><freejoint odd=\"1\"/><geom name=\"h\" "
+        "size=\"0.1\"/>"
+        "</body></replicate></worldbody>"
+        "<actuator><motor joint=\"j\" odd=\"1\"/></actuator>"
+        "<equality><connect active=\"false\" odd=\"1\"/><weld active=\"false\" odd=\"1\"/><joint active=\"false\" "
+        "odd=\"1\"/></equality>"
+        "<contact><exclude body1=\"a\" body2=\"a\" odd=\"1\"/><pair geom1=\"g\" geom2=\"g\" odd=\"1\"/></contact>"
+        "</mujoco>";
+    assert_ok(parse(&r, text, NULL), r.error);
+    static const char *const parts[] = {"compiler odd (1)", "mesh odd (1)",      "material odd (1)",  "frame odd (1)",
+                                        "body odd (1)",     "joint odd (2)",     "inertial odd (1)",  "geom odd (1)",
+                                        "site odd (1)",     "replicate odd (1)", "freejoint odd (1)", "motor odd (1)",
+                                        "connect odd (1)",  "weld odd (1)",      "exclude odd (1)",   "pair odd (1)"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (!warned(&r.tree, parts[i]))
+            fail_msg("%s is not in: %s", parts[i], r.tree.n_warnings > 0 ? r.tree.warnings[0] : "");
+    td_arena_free(&r.arena);
+}
+
 static void bad_documents(void **unused)
 {
     (void)unused;
@@ -303,7 +380,7 @@ static void bad_documents(void **unused)
         {"<robot/>", "not an MJCF file"},
         {"<mujoco/>", "no <worldbody>"},
         {"<!DOCTYPE a><mujoco/>", "document type"},
-        {WORLD("<body><joint type=\"screw\"/>" BALL "</body>"), "'screw' are not known"},
+        {WORLD("<body><joint type=\"screw\"/>" BALL "</body>"), "'screw' are not supported"},
         {WORLD("<body><joint axis=\"0 0 0\"/>" BALL "</body>"), "the axis is zero"},
         {WORLD("<body><joint axis=\"0 0\"/>" BALL "</body>"), "expected 3 numbers"},
         {WORLD("<body><joint damping=\"-1\"/>" BALL "</body>"), "must not be negative"},
@@ -317,14 +394,19 @@ static void bad_documents(void **unused)
         {WORLD("<body childclass=\"none\"/>"), "no default class 'none'"},
         {WORLD("<geom type=\"mesh\" mesh=\"none\"/>"), "no mesh 'none'"},
         {WORLD("<geom contype=\"0.5\"/>"), "a whole number"},
+        {WORLD("<replicate><geom/></replicate>"), "'count' is 0; 1 to 65536"},
+        {WORLD("<replicate count=\"1000000\"/>"), "1 to 65536 copies"},
+        {WORLD("<replicate count=\"60000\"><replicate count=\"60000\"/></replicate>"), "1 to 5536 copies"},
+        {WORLD("<replicate count=\"2\" euler=\"0 0\"/>"), "expected 3 numbers"},
         {"<mujoco><include file=\"x.xml\"/></mujoco>", "has no folder"},
         {"<mujoco><include/></mujoco>", "'file' is missing"},
         {"<mujoco><compiler coordinate=\"global\"/></mujoco>", "only local coordinates"},
         {"<mujoco><compiler eulerseq=\"abc\"/></mujoco>", "letters x, y, z"},
         {"<mujoco>" TWO "<actuator><motor joint=\"none\"/></actuator></mujoco>", "no joint 'none'"},
         {"<mujoco>" TWO "<equality><connect body1=\"none\" anchor=\"0 0 0\"/></equality></mujoco>",
-         "a body that there"},
-        {"<mujoco>" TWO "<contact><exclude body1=\"a\" body2=\"none\"/></contact></mujoco>", "a body that there"},
+         "a body that does not exist"},
+        {"<mujoco>" TWO "<contact><exclude body1=\"a\" body2=\"none\"/></contact></mujoco>",
+         "a body that does not exist"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     {
@@ -535,17 +617,24 @@ static void who_meets_whom(void **unused)
     (void)unused;
     static const char text[] =
         "<mujoco><worldbody><geom name=\"floor\" type=\"plane\" pos=\"0 0 -1\"/>" FREE("a", "0", "") FREE("b", "1", "")
-            FREE("c", "2", "contype=\"2\" conaffinity=\"2\" friction=\"0.9\"")
-                FREE("d", "3", "contype=\"0\" conaffinity=\"0\"")
+            FREE("c", "2", "contype=\"2\" conaffinity=\"2\" friction=\"0.9 0.03 0.02\" condim=\"4\"")
+                FREE("d", "3", "contype=\"0\" conaffinity=\"0\" condim=\"6\" friction=\"0.7\"")
                     FREE("e", "4", "condim=\"1\"") "</worldbody><contact><exclude body1=\"a\" body2=\"b\"/><pair "
                                                    "geom1=\"d\" geom2=\"a\"/></contact></mujoco>";
-    tdModel *model = load("mjcf", text, "", "contact: {friction: 0.4}");
+    tdModel *model = load("mjcf", text, "", "contact: {friction: 0.4, rolling_friction: 1 mm}");
     assert_true(meet(model, "floor", "a") && meet(model, "floor", "b") && !meet(model, "floor", "c"));
     assert_true(!meet(model, "a", "b") && !meet(model, "a", "c") && meet(model, "a", "e"));
     assert_true(meet(model, "a", "d") && !meet(model, "b", "d") && !meet(model, "floor", "d"));
     assert_near(model->contact->colliders[1].friction, 0.4, 0);
     assert_near(model->contact->colliders[3].friction, 0.9, 0);
     assert_near(model->contact->colliders[5].friction, 0, 0);
+    // Of a geom that says how many directions resist, all of them; of others what the scene says.
+    static const double torsion[] = {0, 0, 0, 0.03, 0.005, 0}, rolling[] = {1e-3, 1e-3, 1e-3, 0, 1e-4, 0};
+    for (int i = 0; i < 6; i++)
+    {
+        assert_near(model->contact->colliders[i].torsion, torsion[i], 0);
+        assert_near(model->contact->colliders[i].rolling, rolling[i], 0);
+    }
     // A ball falls on the floor of the file and lies there.
     tdState *state = run(model, 1500);
     const double *x = td_state_positions(model, state, 0);
@@ -585,12 +674,14 @@ int main(void)
         cmocka_unit_test(bodies_and_joints),
         cmocka_unit_test(kinematics),
         cmocka_unit_test(orientations),
+        cmocka_unit_test(copies),
         cmocka_unit_test(defaults),
         cmocka_unit_test(actuators),
         cmocka_unit_test(followers),
         cmocka_unit_test(springs),
         cmocka_unit_test(keyframes),
         cmocka_unit_test(nothing_is_dropped_silently),
+        cmocka_unit_test(attributes_are_not_dropped_silently),
         cmocka_unit_test(bad_documents),
         cmocka_unit_test(files),
         cmocka_unit_test(same_as_urdf),

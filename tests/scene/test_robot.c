@@ -108,7 +108,7 @@ static void colours(void **unused)
     assert_int_equal(p.tree.n_shapes, 4);
     assert_true(p.tree.shapes[0].colour[1] == 0.5F && p.tree.shapes[1].colour[1] == 0.5F);
     assert_true(p.tree.shapes[2].colour[0] == 1 && p.tree.shapes[3].colour[0] == -1);
-    assert_true(warned(&p.tree, "go from 0 to 1") && warned(&p.tree, "this colour is not used"));
+    assert_true(warned(&p.tree, "range from 0 to 1") && warned(&p.tree, "this colour is not used"));
     td_arena_free(&p.arena);
 }
 
@@ -420,7 +420,7 @@ static void bad_collada(void **unused)
         const char *text, *why;
     } cases[] = {
         {"<robot/>", "not a Collada file"},
-        {"<COLLADA", "not a sound XML file"},
+        {"<COLLADA", "not well-formed XML"},
         {"<!DOCTYPE a><COLLADA/>", "document type"},
         {"<COLLADA/>", "no triangles"},
         {DAE("", TRIANGLES, "<node><instance_geometry url=\"#x\"/></node>"), "not in the file"},
@@ -428,7 +428,7 @@ static void bad_collada(void **unused)
         {DAE("", "<triangles><p>0 1 2</p></triangles>", "<node>" INSTANCE "</node>"), "are the vertices"},
         {DAE("", "<triangles><input semantic=\"VERTEX\" offset=\"0\"/><p>0 1 7</p></triangles>",
              "<node>" INSTANCE "</node>"),
-         "a position that there is not"},
+         "a position that does not exist"},
         {DAE("", "<triangles><input semantic=\"VERTEX\" offset=\"-1\"/><p>0 1 2</p></triangles>",
              "<node>" INSTANCE "</node>"),
          "0 to 63"},
@@ -518,7 +518,7 @@ static void starts_outside_limits(void **unused)
                        "rad; it starts at 0.5 rad"));
     td_model_free(model);
     robot_refused(limits, "time_step: 1 ms\nsteps: 1", "joints: [{name: shoulder, position: 0.1 rad}]", "",
-                  "joint 'shoulder' goes from 0.5 to 2 (rad); 0.1 is beyond its limits");
+                  "the range of joint 'shoulder' is 0.5 to 2 (rad); 0.1 is outside it");
     robot_refused(limits, "time_step: 1 ms\nsteps: 1", "joints: [{name: shoulder, position: 1.2 rad}]", "",
                   "joint 'elbow' (line 1 of");
     // Limits that contradict each other have no start.

@@ -221,6 +221,57 @@ static void test_motion_of_actuators_from_csv(void **state)
 #define PUSH(keys)     NEXT("type: force, body: robot, " keys)
 #define ROTATION(keys) NEXT("type: rotation, body: robot, " keys)
 
+// Each key that some types take is refused by all others, which name those that do.
+static void test_keys_of_other_types(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"cable", "cavity", "force", "translation", "rotation", "joint"};
+    static const char *const drives[] = {"force", "pressure", "force", "force", "torque", "effort"};
+    static const struct
+    {
+        const char *key, *value, *of;
+    } keys[] = {
+        {"path", "[[0, 0, 1], [0, 0, 2]]", "cable"},
+        {"pull_point", "[0, 0, 1]", "cable"},
+        {"pull_body", "robot", "cable"},
+        {"stiffness", "1", "cable joint"},
+        {"damping", "1", "joint"},
+        {"gravity_compensation", "true", "joint"},
+        {"joint", "j", "joint"},
+        {"friction", "0.1", "cable"},
+        {"slip", "1 mm", "cable"},
+        {"surface", "a.stl", "cavity"},
+        {"ambient", "1 bar", "cavity"},
+        {"on", "surface", "force"},
+        {"point", "[0, 0, 1]", "force"},
+        {"link", "l", "force"},
+        {"direction", "[0, 0, 1]", "force translation"},
+        {"axis", "[0, 0, 1]", "rotation"},
+        {"center", "[0, 0, 1]", "rotation"},
+        {"group", "a", "cavity force translation rotation"},
+        {"all", "true", "force translation rotation"},
+        {"box", "[[0, 0, 0], [1, 1, 1]]", "force translation rotation"},
+        {"sphere", "{center: [0, 0, 0], radius: 1}", "force translation rotation"},
+        {"plane", "{point: [0, 0, 0], normal: [0, 0, 1], distance: 1}", "force translation rotation"},
+        {"nodes", "[0]", "force translation rotation"},
+    };
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
+        for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
+        {
+            char text[2000], wanted[100];
+            snprintf(text, sizeof text, NEXT("type: %s, body: robot, drive: %s, %s: %s"), types[t], drives[t],
+                     keys[k].key, keys[k].value);
+            snprintf(wanted, sizeof wanted, "takes no '%s'; it is for type", keys[k].key);
+            tdScene scene;
+            tdError error = {0};
+            tdStatus status = parse(text, &scene, &error);
+            bool refused = status != TD_OK && strstr(error.message, wanted) != NULL;
+            if (refused == (strstr(keys[k].of, types[t]) != NULL))
+                fail_msg("'%s' of type %s: %s", keys[k].key, types[t], error.message);
+            td_scene_free(&scene);
+        }
+}
+
 static void test_bad_actuators(void **state)
 {
     (void)state;
@@ -297,7 +348,7 @@ static void test_bad_actuators(void **state)
         {ROTATION("all: true, axis: [0, 0, 1], drive: angle"), 11, "a rotation needs 'center'"},
         {ROTATION("all: true, axis: [0, 0, 0], center: [0, 0, 0], drive: angle"), 11, "the axis is zero"},
         {NEXT("type: rotation, body: sheet, all: true, axis: [1, 0, 0], center: [0, 0, 0], drive: angle"), 11,
-         "turns about z only"},
+         "rotates about z only"},
         {NEXT("type: translation, body: sheet, all: true, direction: [1, 0, 1], drive: force"), 11,
          "does not move along z"},
     };
@@ -308,19 +359,19 @@ static void test_bad_limits(void **state)
 {
     (void)state;
     const Bad cases[] = {
-        {CABLE(PATH2 "drive: displacement, range: [3, 2]"), 11, "the least, '3', is more than the most, '2'"},
-        {CABLE(PATH2 "drive: displacement, range: [1 cm, 2]"), 11, "the least, '1 cm', is more than the most, '2'"},
+        {CABLE(PATH2 "drive: displacement, range: [3, 2]"), 11, "the minimum '3' is more than the maximum '2'"},
+        {CABLE(PATH2 "drive: displacement, range: [1 cm, 2]"), 11, "the minimum '1 cm' is more than the maximum '2'"},
         {CABLE(PATH2 "drive: displacement, range: [nan, 2]"), 11, "found 'nan', expected a length"},
         {CABLE(PATH2 "drive: displacement, range: [0, .inf]"), 11, "found '.inf', expected a length"},
-        {CABLE(PATH2 "drive: displacement, range: 3"), 11, "expected two numbers [least, most]"},
-        {CABLE(PATH2 "drive: displacement, range: [1, 2, 3]"), 11, "expected two numbers [least, most]"},
+        {CABLE(PATH2 "drive: displacement, range: 3"), 11, "expected two numbers [minimum, maximum]"},
+        {CABLE(PATH2 "drive: displacement, range: [1, 2, 3]"), 11, "expected two numbers [minimum, maximum]"},
         {CABLE(PATH2 "drive: displacement, range: [0, [1]]"), 11, "found a list of 1, expected a length"},
         {CABLE(PATH2 "drive: displacement, range: [0, 3 N]"), 11, "(force), expected a length"},
         {CABLE(PATH2 "drive: force, range: [0, 3 mm]"), 11, "(length), expected a force"},
         {CABLE(PATH2 "drive: force, range: [-1, 3]"), 11, "a cable only pulls"},
         {CABLE(PATH2 "drive: force, range: [none, 3]"), 11, "a cable only pulls"},
         {CABLE(PATH2 "drive: displacement, effort_range: [-2 N, 3 N]"), 11,
-         "a cable only pulls: the least force is -2"},
+         "a cable only pulls: the minimum force is -2"},
         {CABLE(PATH2 "drive: displacement, range: [0, 3], displacement_range: [0, 1]"), 11,
          "'range' (line 11) is already that of the displacement"},
         {CABLE(PATH2 "drive: force, range: [0, 3], effort_range: [0, 1]"), 11, "is already that of the effort"},
@@ -361,11 +412,9 @@ static void test_most_points_of_a_cable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_actuators),
-        cmocka_unit_test(test_motion_of_actuators_from_csv),
-        cmocka_unit_test(test_bad_actuators),
-        cmocka_unit_test(test_bad_limits),
-        cmocka_unit_test(test_most_points_of_a_cable),
+        cmocka_unit_test(test_actuators),           cmocka_unit_test(test_motion_of_actuators_from_csv),
+        cmocka_unit_test(test_keys_of_other_types), cmocka_unit_test(test_bad_actuators),
+        cmocka_unit_test(test_bad_limits),          cmocka_unit_test(test_most_points_of_a_cable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -304,6 +304,28 @@ static void test_static_parts_need_no_mass(void **state)
     td_scene_free(&scene);
 }
 
+// With gravity, whichever way it points, they do.
+static void test_weight_needs_a_mass(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++)
+        for (int part = 0; part < 2; part++)
+        {
+            char text[1000];
+            int g[3] = {0};
+            g[way] = -1;
+            snprintf(text, sizeof text, "tendril: 1\ngravity: [%d, %d, %d]\n" STATIC "%s", g[0], g[1], g[2],
+                     part ? BODY("law: neo_hookean, mu: 1, bulk: 2, density: 1") //
+                         "    materials: [{group: a, law: linear, young: 1, poisson: 0}]\n"
+                          : BODY("law: neo_hookean, mu: 1, bulk: 2"));
+            tdScene scene;
+            tdError error = {0};
+            assert_int_equal(parse(text, &scene, &error), TD_ERROR_INPUT);
+            assert_non_null(strstr(error.message, "the mass is missing; give 'density'"));
+            td_scene_free(&scene);
+        }
+}
+
 // ---------------------------------------------------------------- bad scenes
 
 typedef struct Bad
@@ -385,11 +407,11 @@ static void test_bad_constants(void **state)
         {MATERIAL("law: costa, bulk: 1, density: 1"), 7, "the stiffness is missing; give 'c', 'b_ff'"},
         {MATERIAL("law: costa, " COSTA ", poisson: 0.3"), 7, "'b_ff' to 'b_sn', 'bulk', 'fibre' and 'sheet'"},
         {MATERIAL("law: costa, " COSTA), 7, "give 'bulk' beside 'c'"},
-        {MATERIAL("law: ogden, poisson: 0.3, density: 1"), 7, "'young' is missing beside 'poisson'"},
-        {MATERIAL("law: ogden, young: 1, density: 1"), 7, "'poisson' is missing beside 'young'"},
+        {MATERIAL("law: ogden, poisson: 0.3, density: 1"), 7, "'young' is missing; 'poisson' needs it"},
+        {MATERIAL("law: ogden, young: 1, density: 1"), 7, "'poisson' is missing; 'young' needs it"},
         {MATERIAL("law: neo_hookean, mu: 1 kPa, density: 1"), 7,
          "the compressibility is missing; give 'bulk' or 'poisson' beside 'mu'"},
-        {MATERIAL("law: neo_hookean, lambda: 1 kPa, density: 1"), 7, "'mu' is missing beside 'lambda'"},
+        {MATERIAL("law: neo_hookean, lambda: 1 kPa, density: 1"), 7, "'mu' is missing; 'lambda' needs it"},
         {MATERIAL("law: neo_hookean, mu: 1 kPa, bulk: 1 MPa, poisson: 0.4, density: 1"), 7,
          "'bulk' and 'poisson' exclude each other"},
         {MATERIAL("law: neo_hookean, lambda: 1 kPa, mu: 1 kPa, bulk: 1 MPa, density: 1"), 7,
@@ -398,11 +420,11 @@ static void test_bad_constants(void **state)
         {MATERIAL(RUBBER ", mu: 1 MPa"), 7, "'young' and 'mu' exclude each other; neo_hookean takes"},
         {MATERIAL(RUBBER ", lambda: 1 MPa"), 7, "give one pair"},
         {MATERIAL("law: mooney_rivlin, young: 1, poisson: 0.3, c01: 1, density: 1"), 7, "'young' and 'c01' exclude"},
-        {MATERIAL("law: mooney_rivlin, c01: 1, bulk: 1, density: 1"), 7, "'c10' is missing beside 'c01'"},
-        {MATERIAL("law: arruda_boyce, mu: 1, bulk: 1, density: 1"), 7, "'lambda_m' is missing beside 'mu'"},
-        {MATERIAL("law: veronda_westmann, c1: 1, bulk: 1, density: 1"), 7, "'c2' is missing beside 'c1'"},
+        {MATERIAL("law: mooney_rivlin, c01: 1, bulk: 1, density: 1"), 7, "'c10' is missing; 'c01' needs it"},
+        {MATERIAL("law: arruda_boyce, mu: 1, bulk: 1, density: 1"), 7, "'lambda_m' is missing; 'mu' needs it"},
+        {MATERIAL("law: veronda_westmann, c1: 1, bulk: 1, density: 1"), 7, "'c2' is missing; 'c1' needs it"},
         {MATERIAL("law: costa, c: 1, b_ff: 1, b_ss: 2, b_nn: 3, b_fs: 4, b_fn: 5, density: 1" FRAME), 7,
-         "'b_sn' is missing beside 'c'"},
+         "'b_sn' is missing; 'c' needs it"},
         {MATERIAL("law: mooney_rivlin, c10: 1 mm, c01: 1, bulk: 1, density: 1"), 7, "(length), expected a pressure"},
         {MATERIAL("law: veronda_westmann, c1: 1, c2: 1 kPa, bulk: 1, density: 1"), 7,
          "(pressure), expected a plain number"},
@@ -504,7 +526,7 @@ static void test_bad_bodies(void **state)
         {GOOD "    plane: strain\n    materials:\n      - {group: a, element: membrane, thickness: 1, " RUBBER "}\n",
          10, "a plane body has no membranes"},
         {GOOD "    plane: strain\n    materials:\n      - {group: a, thickness: 1, " RUBBER "}\n", 10,
-         "a plane body has one 'thickness'; give it beside 'plane'"},
+         "a plane body has one 'thickness'; give it next to 'plane'"},
         {GOOD "    formulation: averaged\n", 8, "expected one of: standard, mean_dilatation"},
         {GOOD "    plane: stress\n    formulation: mean_dilatation\n", 9, "nothing locks; remove 'formulation'"},
         {MATERIAL("law: stvk, young: 1, poisson: 0, density: 1") "    formulation: mean_dilatation\n", 8,
@@ -541,6 +563,7 @@ int main(void)
         cmocka_unit_test(test_plane_bodies),
         cmocka_unit_test(test_hexahedra),
         cmocka_unit_test(test_static_parts_need_no_mass),
+        cmocka_unit_test(test_weight_needs_a_mass),
         cmocka_unit_test(test_keys_of_other_laws),
         cmocka_unit_test(test_bad_constants),
         cmocka_unit_test(test_bad_relaxation),

@@ -20,8 +20,11 @@ static void test_defaults(void **state)
         const tdSceneReduction *r = &scene.reduction;
         assert_int_equal(r->line, i == 0 ? 0 : 8);
         assert_int_equal(r->body, 0);
-        assert_int_equal(r->samples, TD_SAMPLE_CORNERS);
-        assert_int_equal(r->steps_between, 9);
+        assert_int_equal(r->samples, TD_SAMPLE_AUTO);
+        assert_int_equal(r->steps_between, 1);
+        assert_int_equal(r->count, 200);
+        assert_close(r->error, 0.02);
+        assert_true(r->find_pod && r->find_ecsw);
         assert_close(r->pod_tolerance, 1e-3);
         assert_close(r->ecsw_tolerance, 0.05);
         assert_int_equal(r->max_modes, 200);
@@ -122,10 +125,13 @@ static void test_bad(void **state)
         {HEAD "reduction: {}\n", 11, "the scene has 3 bodies; add 'body'"},
         {HEAD "reduction: {body: robto}\n", 11, "did you mean 'robot'?"},
         {ONE "reduction: {sample: corners}\n", 8, "did you mean 'samples'?"},
+        {ONE "reduction: {samples: corners, pod_tolerance: 0.1, ecsw_tolerance: 0.1, error: 0.1}\n", 8,
+         "has no effect"},
         {ONE "reduction: {samples: corner}\n", 8, "did you mean 'corners'?"},
         {ONE "reduction: {levels: 3}\n", 8, "is used by samples grid only"},
         {ONE "reduction: {samples: grid, levels: 1}\n", 8, "expected a whole number from 2"},
-        {ONE "reduction: {samples: grid, count: 9}\n", 8, "is used by samples latin_hypercube, greedy and motion only"},
+        {ONE "reduction: {samples: grid, count: 9}\n", 8,
+         "is used by samples auto, latin_hypercube, greedy and motion only"},
         {ONE "reduction: {samples: grid, candidates: 9}\n", 8, "is used by samples greedy only"},
         {ONE "reduction: {greedy_tolerance: 0.1}\n", 8, "is used by samples greedy only"},
         {ONE "reduction: {samples: greedy, greedy_tolerance: 1}\n", 8, "must be > 0 and < 1"},
@@ -143,7 +149,7 @@ static void test_bad(void **state)
         {ONE "reduction: {kind: stvk, basis: snapshots, modes: 5}\n", 8, "is used by basis modes only"},
         {ONE "reduction: {basis: modes, samples: grid}\n", 8, "is used by basis snapshots only"},
         {ONE "reduction: {kind: stvk, modes: 0}\n", 8, "expected a whole number from 1"},
-        {ONE "reduction: {kind: stvk, derivatives: 7}\n", 8, "derivatives of 7 modes, where there are 6"},
+        {ONE "reduction: {kind: stvk, derivatives: 7}\n", 8, "derivatives of 7 modes, but there are only 6"},
         {ONE "reduction: {kind: stvk, columns: 28}\n", 8, "are 27 directions, fewer than 28"},
         {ONE "reduction: {kind: stvk, amplitude: 0 mm}\n", 8, "must be > 0"},
         {ONE "reduction: {kind: stvk, levels: 3}\n", 8, "is used by basis snapshots only"},

@@ -78,9 +78,10 @@ static void test_scenes(void **unused)
     expect(NULL, "    damping: {stiffness: 1 ms}\n", "", NULL);
     expect(NULL, "    damping: {stiffness: 1 ms}\n", "integrator: {method: static}\n", "damping has no effect");
     expect(NULL, "    damping: {mass: 1}\n", "integrator: {method: static}\n", "damping has no effect");
-    expect(NULL, "    mass: consistent\n", "integrator: {method: static}\n", "the form of the mass has no effect");
+    expect(NULL, "    mass: consistent\n", "integrator: {method: static}\n",
+           "the form of the mass matrix has no effect");
     expect(NULL, "    transform: {scale: 1000}\n", "",
-           "scene.yaml:7: the size of body 'b' is 424.3 m; usual is 1e-06 to 50 m");
+           "scene.yaml:7: the size of body 'b' is 424.3 m; usual values are 1e-06 to 50 m");
     expect(NULL, "", "integrator: {method: symplectic}\n", "stable up to about");
     expect(NULL, "", "integrator: {method: theta, theta: 0.6, theta_vq: 0.5}\n", NULL);
     expect(NULL, "", "integrator: {method: newmark}\n", NULL);
@@ -104,7 +105,7 @@ static void test_actuators(void **unused)
     (void)unused;
     expect(NULL, "", END "displacement}]\n", NULL);
     expect(NULL, "", "integrator: {method: newmark}\n" END "force}]\n", NULL);
-    expect(NULL, "", "integrator: {method: newmark}\n" END "displacement}]\n", "swings from step to step");
+    expect(NULL, "", "integrator: {method: newmark}\n" END "displacement}]\n", "oscillates from step to step");
     expect(NULL, "", "integrator: {method: newmark, gamma: 0.6, beta: 0.3025}\n" END "displacement}]\n", NULL);
 }
 

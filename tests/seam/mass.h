@@ -190,13 +190,17 @@ static void mass_energy(const tdModel *model, const tdBody *body, tdState *state
 {
     const mass *given = mass_of(body);
     (void)model;
-    *kinetic = *elastic = 0;
+    double stored = 0, moving = 0;
     for (int c = 0; c < 3; c++)
     {
         double u = state->q[body->first + c] - given->anchor[c], v = state->v[body->first + c];
-        *kinetic += 0.5 * given->m * v * v;
-        *elastic += 0.5 * given->k * u * u;
+        moving += 0.5 * given->m * v * v;
+        stored += 0.5 * given->k * u * u;
     }
+    if (kinetic != NULL)
+        *kinetic = moving;
+    if (elastic != NULL)
+        *elastic = stored;
 }
 
 static void mass_arrive(const tdModel *model, const tdBody *body, tdState *state, tdArrival *arrival)

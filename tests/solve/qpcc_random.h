@@ -4,7 +4,12 @@
 // efforts and impulses with the laws of the contacts that are decided, and without complementarity of the others. That
 // is a lower bound of all leaves below, so that branches without anything better are left out. Contacts are plane: with
 // one tangent that can move, all of it is linear and the enumeration exact.
+//
+// The tree's programs are solved by src/solve/qp.c or, `interior`, by a method that shares nothing with it. Contacts in
+// space, whose friction has a direction, have no such enumeration: what is found is compared with a search that knows
+// no slopes (qpcc_search), with the laws solved by Gauss-Seidel.
 #pragma once
+#include "qp_interior.h"
 #include "test.h"
 
 #include "solve/problem.h"
@@ -22,17 +27,19 @@ typedef struct qpccProblem
     uint64_t seed;
     tdProblem *problem;
     int n_y, n_c, n_e, n_p;
+    bool solid; // set by the caller: contacts in space, both tangents move
+    int most_y; // likewise: actuators at most; 0: QPCC_ACTUATORS
     double A[QPCC_N * QPCC_N], X[QPCC_N * QPCC_ACTUATORS], Q[QPCC_N * QPCC_ERRORS];
     double E[QPCC_ERRORS * QPCC_ACTUATORS], e0[QPCC_ERRORS]; // of the motion without contact, at y = start
     double lo[QPCC_ACTUATORS], hi[QPCC_ACTUATORS], start[QPCC_ACTUATORS], y[QPCC_ACTUATORS];
     double v_star[QPCC_N];
     const double *columns[1], *readings[1];
+    const double *warm, *warm_v; // set by the caller: impulses and velocities to start from, or NULL
     // the owner's
     tdArena arena;
     tdInverseWork *work;
     double Ey[QPCC_ERRORS * QPCC_ACTUATORS], ey[QPCC_ERRORS], xl[QPCC_ACTUATORS], xu[QPCC_ACTUATORS];
     double energy[QPCC_ACTUATORS * QPCC_ACTUATORS], x[QPCC_ACTUATORS], high[TD_STEER_KEPT];
-    signed char active[QPCC_ACTUATORS + TD_STEER_KEPT];
 } qpccProblem;
 
 static inline double qpcc_unit(uint64_t *seed)
@@ -88,6 +95,8 @@ static inline tdSteerStep qpcc_choose(void *context, double reach, bool slack, d
         p->xl[k] = fmax(p->lo[k], steer->y[k] - reach);
         p->xu[k] = fmin(p->hi[k], steer->y[k] + reach);
         p->x[k] = steer->y[k];
+        if (steer->guess[k] == 0 && (steer->y[k] <= p->xl[k] || steer->y[k] >= p->xu[k]))
+            steer->guess[k] = (signed char)(steer->y[k] <= p->xl[k] ? -1 : 1);
         for (int j = 0; j < n; j++)
             p->energy[k * n + j] = k == j;
     }
@@ -105,9 +114,11 @@ static inline tdSteerStep qpcc_choose(void *context, double reach, bool slack, d
                          .cl = steer->kept_low,
                          .cu = p->high,
                          .energy = TD_ENERGY_NULL_SPACE,
+                         .reach_only = steer->gain_only,
+                         .or_nothing = steer->or_nothing,
+                         .near = true,
                          .tolerance = steer->tolerance};
-    tdInverseResult result = {.x = p->x, .active = p->active};
-    memset(p->active, 0, sizeof p->active);
+    tdInverseResult result = {.x = p->x, .active = steer->guess};
     td_inverse_solve(&inverse, p->work, true, &result);
     tdSteerStep step = {.error = result.residual,
                         .gain = sqrt(fmax((error - result.residual) * (error + result.residual), 0)),
@@ -156,7 +167,7 @@ static inline void qpcc_row(qpccProblem *p, int c, double mu, double give)
         bool plane = j < p->n_p;
         columns[j] = plane ? j : p->n_p + c;
         J[j] = plane ? qpcc_in(&p->seed, -1, 1) : 0;
-        J[p->n_p + 1 + j] = plane ? 0 : 1;
+        J[p->n_p + 1 + j] = p->solid && plane ? qpcc_in(&p->seed, -1, 1) : plane == p->solid;
         J[2 * (p->n_p + 1) + j] = plane ? qpcc_in(&p->seed, -1, 1) : 0;
     }
     double normal[QPCC_N] = {0}, w = 0;
@@ -177,7 +188,7 @@ static inline void qpcc_random(qpccProblem *p, uint64_t seed, int most_contacts)
     p->seed = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     uint64_t *s = &p->seed;
     qpcc_unit(s);
-    p->n_y = 1 + (int)(qpcc_unit(s) * QPCC_ACTUATORS);
+    p->n_y = 1 + (int)(qpcc_unit(s) * (p->most_y > 0 ? p->most_y : QPCC_ACTUATORS));
     p->n_c = 1 + (int)(qpcc_unit(s) * most_contacts);
     p->n_e = 1 + (int)(qpcc_unit(s) * QPCC_ERRORS);
     p->n_p = 3 + (int)(qpcc_unit(s) * (QPCC_PLANE - 2));
@@ -241,7 +252,8 @@ static inline double qpcc_run(qpccProblem *p, int pivots, int starts, double *be
     tdSolveResult result;
     tdError error = {0};
     memcpy((double *)p->problem->blocks[0].v_star, p->v_star, sizeof(double) * (size_t)(p->n_p + p->n_c));
-    memcpy(p->problem->blocks[0].v, p->v_star, sizeof(double) * (size_t)(p->n_p + p->n_c));
+    memcpy(p->problem->blocks[0].v, p->warm != NULL ? p->warm_v : p->v_star,
+           sizeof(double) * (size_t)(p->n_p + p->n_c));
     for (int most = 0; most < 2; most++)
     {
         memcpy(p->y, p->start, sizeof p->y);
@@ -255,15 +267,18 @@ static inline double qpcc_run(qpccProblem *p, int pivots, int starts, double *be
                                       .exact = true,
                                       .pivots = pivots,
                                       .starts = starts,
+                                      .warm = p->warm,
                                       .context = p,
                                       .measure = qpcc_measure,
                                       .choose = qpcc_choose};
         tdStackMark mark = td_stack_mark(&p->problem->entries);
         memcpy((double *)p->problem->blocks[0].v_star, p->v_star, sizeof(double) * (size_t)(p->n_p + p->n_c));
+        if (p->warm != NULL)
+            memcpy(p->problem->blocks[0].v, p->warm_v, sizeof(double) * (size_t)(p->n_p + p->n_c));
         assert_int_equal(td_solve(p->problem, TD_SOLVE_INVERSE, 1e-9, NULL, &result, &error), TD_OK);
         td_stack_release(&p->problem->entries, mark);
         if (most == 0)
-            *before = p->problem->steer.place.error;
+            *before = result.limit ? INFINITY : p->problem->steer.place.error; // no solution of contact is found there
     }
     return p->problem->steer.place.error;
 }
@@ -285,6 +300,8 @@ typedef struct qpccOracle
     const qpccProblem *p;
     tdArena arena;
     tdQpWork *work;
+    bool interior; // set by the caller: programs by qp_interior.h
+    interiorWork inside;
     double W[4 * QPCC_CONTACTS * QPCC_CONTACTS], B[2 * QPCC_CONTACTS * QPCC_ACTUATORS], u0[2 * QPCC_CONTACTS];
     double Z[QPCC_ERRORS * 2 * QPCC_CONTACTS];
     double best, x[QPCC_UNKNOWNS]; // and where
@@ -406,9 +423,16 @@ static inline bool qpcc_node(qpccOracle *o, const int *modes, double *x, double 
     }
     tdQp qp = {.n = n, .m = rows, .xl = xl, .xu = xu, .C = C, .cl = cl, .cu = cu};
     tdQpSolution solution = {.x = x, .active = active, .z = z};
-    td_qp_solve_squares(&qp, p->n_e, R, q, o->work, false, &solution);
+    bool good = true;
+    if (o->interior)
+        good = interior_squares(&o->inside, n, p->n_e, R, q, xl, xu, rows, C, cl, cu, x);
+    else
+    {
+        td_qp_solve_squares(&qp, p->n_e, R, q, o->work, false, &solution);
+        o->failed += solution.status == TD_QP_ITERATIONS;
+        good = solution.status != TD_QP_INFEASIBLE || solution.violation < 1e-8;
+    }
     o->nodes++;
-    o->failed += solution.status == TD_QP_ITERATIONS;
     double square = 0;
     for (int e = 0; e < p->n_e; e++)
     {
@@ -418,7 +442,7 @@ static inline bool qpcc_node(qpccOracle *o, const int *modes, double *x, double 
         square += sum * sum;
     }
     *value = sqrt(square);
-    return solution.status != TD_QP_INFEASIBLE || solution.violation < 1e-8;
+    return good;
 }
 
 // The undecided contact that is farthest from its laws; -1: all obey them.
@@ -482,4 +506,101 @@ static inline double qpcc_best(qpccOracle *o, const qpccProblem *p, double known
     o->best = known;
     qpcc_branch(o, modes, prune);
     return o->best;
+}
+
+// ---------------------------------------------------------------- a search without slopes
+
+// The error at y, with the laws of the method; NAN: it does not converge.
+static inline double qpcc_error_at(qpccProblem *p, tdSolveMethod method, const double *y)
+{
+    tdProblem *problem = p->problem;
+    int n = p->n_p + p->n_c;
+    double *v_star = (double *)problem->blocks[0].v_star, square = 0;
+    tdSolveResult result;
+    tdError error = {0};
+    problem->steer = (tdSteer){0};
+    for (int i = 0; i < n; i++)
+    {
+        v_star[i] = p->v_star[i];
+        for (int k = 0; k < p->n_y; k++)
+            v_star[i] += p->X[k * n + i] * (y[k] - p->start[k]);
+        problem->blocks[0].v[i] = v_star[i];
+    }
+    tdStackMark mark = td_stack_mark(&problem->entries);
+    tdStatus status = td_solve(problem, method, 1e-9, NULL, &result, &error);
+    td_stack_release(&problem->entries, mark);
+    if (status != TD_OK || result.limit)
+        return NAN;
+    for (int e = 0; e < p->n_e; e++)
+    {
+        double sum = p->e0[e];
+        for (int k = 0; k < p->n_y; k++)
+            sum += p->E[e * p->n_y + k] * (y[k] - p->start[k]);
+        for (int c = 0; c < p->n_c; c++)
+        {
+            const tdSapSide *side = &problem->constraints[c].side[0];
+            for (int r = 0; r < 3; r++)
+                for (int j = 0; j < side->count; j++)
+                    sum += p->Q[e * n + side->columns[j]] * side->J[r * side->count + j] * problem->gamma[3 * c + r];
+        }
+        square += sum * sum;
+    }
+    return sqrt(square);
+}
+
+// The least error by random places in the ranges and, from the best of them and from `from`, steps along the axes and
+// along random directions that become shorter.
+static inline double qpcc_search(qpccProblem *p, tdSolveMethod method, int samples, const double *from)
+{
+    enum
+    {
+        BEST = 4
+    };
+    double spots[BEST + 1][QPCC_ACTUATORS], values[BEST + 1], y[QPCC_ACTUATORS], least;
+    int n = p->n_y;
+    for (int i = 0; i < BEST; i++)
+        values[i] = INFINITY;
+    for (int k = 0; k < samples; k++)
+    {
+        for (int a = 0; a < n; a++)
+            y[a] = qpcc_in(&p->seed, p->lo[a], p->hi[a]);
+        double value = qpcc_error_at(p, method, y);
+        if (!(value < values[BEST - 1]))
+            continue;
+        int at = BEST - 1;
+        for (; at > 0 && values[at - 1] > value; at--)
+        {
+            values[at] = values[at - 1];
+            memcpy(spots[at], spots[at - 1], sizeof y);
+        }
+        values[at] = value;
+        memcpy(spots[at], y, sizeof y);
+    }
+    memcpy(spots[BEST], from, (size_t)n * sizeof *from);
+    least = values[BEST] = qpcc_error_at(p, method, from);
+    for (int i = 0; i <= BEST; i++)
+    {
+        for (double length = 0.2; length > 1e-5 && isfinite(values[i]);)
+        {
+            bool better = false;
+            for (int k = 0; k < 4 * n && !better; k++)
+            {
+                for (int a = 0; a < n; a++)
+                {
+                    double way = k < 2 * n ? (a == k / 2 ? 1 - 2 * (k % 2) : 0) : qpcc_in(&p->seed, -1, 1);
+                    y[a] = fmin(fmax(spots[i][a] + length * way * (p->hi[a] - p->lo[a]), p->lo[a]), p->hi[a]);
+                }
+                double value = qpcc_error_at(p, method, y);
+                better = value < values[i];
+                if (better)
+                {
+                    values[i] = value;
+                    memcpy(spots[i], y, sizeof y);
+                }
+            }
+            length *= better ? 1.5 : 0.5;
+        }
+        least = fmin(least, values[i]);
+    }
+    return least;
 }

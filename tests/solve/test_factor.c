@@ -31,7 +31,7 @@ static void make(fixture *f, tdMesh *mesh)
     bool *held = TD_TAKE(&f->arena, bool, f->coords);
     for (int64_t i = 0; i < f->coords; i++)
         held[i] = i < 3 || i % 97 == 5;
-    assert_ok(td_linear_model_create(&f->arena, &f->pattern, held, &f->model, &error), error);
+    assert_ok(td_linear_model_create(&f->arena, &f->pattern, held, NULL, &f->model, &error), error);
     f->values = TD_TAKE(&f->arena, double, 9 * f->pattern.blocks);
     f->work = TD_TAKE(&f->arena, double, f->model.plan.room + 1);
     uint64_t seed = 7;
@@ -189,6 +189,34 @@ static void compare_solves(fixture *f, cholmod_factor *factor)
     test_free(theirs);
 }
 
+// The same in single precision: as near as seven digits allow, and the same bits with any number of threads.
+static void compare_single(const fixture *f, const cholmod_factor *exact)
+{
+    size_t bytes = exact->xsize * sizeof(float);
+    float *x = test_malloc(bytes), *again = test_malloc(bytes);
+    float *work = test_malloc((size_t)(f->model.plan.room + 1) * sizeof *work);
+    cholmod_factor rounded = *exact;
+    rounded.x = test_malloc(exact->xsize * sizeof(double));
+    assert_true(td_factor_fill_single(&f->model.plan, NULL, f->values, work, x));
+    for (size_t i = 0; i < exact->xsize; i++)
+        ((double *)rounded.x)[i] = (double)x[i];
+    double off = difference(exact, &rounded);
+    assert_true(off > 1e-12 && off < 1e-4);
+    for (int threads = 1; threads <= 3; threads++)
+    {
+        tdTasks *tasks = NULL;
+        tdError error = {0};
+        assert_ok(td_tasks_create(threads, &tasks, &error), error);
+        assert_true(td_factor_fill_single(&f->model.plan, tasks, f->values, work, again));
+        assert_memory_equal(x, again, bytes);
+        td_tasks_free(tasks);
+    }
+    test_free(rounded.x);
+    test_free(work);
+    test_free(again);
+    test_free(x);
+}
+
 static void compare(tdMesh *mesh, bool trees)
 {
     fixture f;
@@ -212,6 +240,7 @@ static void compare(tdMesh *mesh, bool trees)
     }
     test_free(first);
     compare_solves(&f, mine);
+    compare_single(&f, mine);
     cholmod_free_factor(&mine, &f.common);
     cholmod_free_factor(&theirs, &f.common);
     drop(&f);

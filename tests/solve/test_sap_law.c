@@ -101,6 +101,48 @@ static void derivatives_agree_with_differences(void **unused)
     assert_true(checked > 8000);
 }
 
+// Rolling is limited as a vector, torsion by itself; inside, nothing turns but by the softness.
+static void turning_is_limited_as_a_vector(void **unused)
+{
+    (void)unused;
+    uint64_t seed = 13;
+    int inside = 0, rolls = 0, spins = 0;
+    for (int k = 0; k < 5000; k++)
+    {
+        tdSapTuning tuning = td_sap_tuning(0.01, 0.01);
+        double rolling = random_in(&seed, 0, 2), torsion = random_in(&seed, 0, 2), v[3], gamma[3], G[9], up[3], down[3];
+        tdSapLaw law = td_sap_turning(&tuning, rolling, torsion, random_power(&seed, -2, 2));
+        const char *reason = NULL;
+        assert_true(td_sap_law_valid(&law, &reason));
+        for (int r = 0; r < 3; r++)
+            v[r] = law.R[r] * random_in(&seed, -3, 3);
+        td_sap_project(&law, v, gamma, G);
+        double pull = hypot(v[0], v[1]) / law.R[0], step = 1e-6 * law.R[0];
+        assert_near(hypot(gamma[0], gamma[1]), fmin(pull, rolling), 1e-12);
+        assert_near(gamma[0] * v[1], gamma[1] * v[0], 1e-12 * law.R[0]); // against the motion, whatever its direction
+        assert_true(gamma[0] * v[0] <= 0 && gamma[1] * v[1] <= 0);
+        assert_near(gamma[2], fmax(fmin(-v[2] / law.R[2], torsion), -torsion), 1e-12);
+        inside += pull < rolling;
+        rolls += pull > rolling;
+        spins += fabs(v[2] / law.R[2]) > torsion;
+        if (fabs(pull - rolling) < 1e-3 || fabs(fabs(v[2] / law.R[2]) - torsion) < 1e-3 || pull < 1e-2)
+            continue;
+        for (int c = 0; c < 3; c++)
+        {
+            double at = v[c];
+            v[c] = at + step;
+            double cost_up = td_sap_project(&law, v, up, NULL);
+            v[c] = at - step;
+            double cost_down = td_sap_project(&law, v, down, NULL);
+            v[c] = at;
+            assert_near(-(cost_up - cost_down) / (2 * step), gamma[c], 1e-6);
+            for (int r = 0; r < 3; r++)
+                assert_near(-(up[r] - down[r]) / (2 * step), G[3 * r + c], 1e-5 / law.R[0]);
+        }
+    }
+    assert_true(inside > 500 && rolls > 500 && spins > 500);
+}
+
 // ---------------------------------------------------------------- one mass
 
 typedef struct mass
@@ -365,6 +407,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(projections_agree_with_bisection),
         cmocka_unit_test(derivatives_agree_with_differences),
+        cmocka_unit_test(turning_is_limited_as_a_vector),
         cmocka_unit_test(a_single_contact_in_closed_form),
         cmocka_unit_test(an_incline_sticks_and_slips_at_the_angle_of_friction),
         cmocka_unit_test(a_sliding_block_stops_where_coulomb_says),

@@ -252,8 +252,21 @@ static void inverse_allocates_nothing(void **unused)
     signed char active[8];
     for (int j = 0; j < 4; j++)
         W[5 * j] = 1 + j;
-    tdInverse problem = {4,    3, 4,   E, e0, W, xl, xu, W, cl, cu, NULL, TD_ENERGY_NULL_SPACE, TD_INVERSE_QP,
-                         1e-3, 0, 1e-6};
+    tdInverse problem = {.n_a = 4,
+                         .n_e = 3,
+                         .n_c = 4,
+                         .E = E,
+                         .e0 = e0,
+                         .W = W,
+                         .xl = xl,
+                         .xu = xu,
+                         .C = W,
+                         .cl = cl,
+                         .cu = cu,
+                         .energy = TD_ENERGY_NULL_SPACE,
+                         .solver = TD_INVERSE_QP,
+                         .epsilon = 1e-3,
+                         .tolerance = 1e-6};
     tdInverseResult result = {.x = x, .active = active};
     assert_non_null(work);
     atomic_store(&ours, 0);

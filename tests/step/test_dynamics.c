@@ -136,7 +136,7 @@ static void test_compensation(void **unused)
 static void test_refusals(void **unused)
 {
     (void)unused;
-    robot_refused(ARM, HEAD, "joints: [{name: j1, spring_rest: 10 deg}]", "", "goes with 'spring'");
+    robot_refused(ARM, HEAD, "joints: [{name: j1, spring_rest: 10 deg}]", "", "needs 'spring'");
     robot_refused(ARM, HEAD, "joints: [{name: j1, velocity: 3 m/s}]", "", "velocity");
     robot_refused(ARM, HEAD, "joints: [{name: j1, spring: -3 N*m/rad}]", "", "must not be negative");
     robot_refused(ARM, HEAD, "",

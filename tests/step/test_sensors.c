@@ -140,6 +140,54 @@ static void test_outside(void **unused)
     scene_free(model, state);
 }
 
+static void check_columns(const tdModel *model, const char *name, const char *kind, int n,
+                          const char *const (*wanted)[2])
+{
+    tdSensorInfo info = td_model_sensor(model, td_model_find_sensor(model, name));
+    assert_string_equal(info.name, name);
+    assert_string_equal(info.kind, kind);
+    assert_int_equal(info.values, n);
+    for (int k = 0; k < n; k++)
+    {
+        assert_string_equal(info.columns[k], wanted[k][0]);
+        assert_string_equal(info.units[k], wanted[k][1]);
+    }
+}
+
+// What each kind calls its values, and their units, as tables and pages show them.
+static void test_kinds(void **unused)
+{
+    (void)unused;
+    static const char *const wrench[][2] = {{"force_x", "N"},    {"force_y", "N"},    {"force_z", "N"},
+                                            {"torque_x", "N m"}, {"torque_y", "N m"}, {"torque_z", "N m"}};
+    static const char *const touch[][2] = {{"force", "N"},   {"force_x", "N"}, {"force_y", "N"},
+                                           {"force_z", "N"}, {"points", ""},   {"pressure", "Pa"}};
+    static const char *const inertial[][2] = {{"acceleration_x", "m/s^2"}, {"acceleration_y", "m/s^2"},
+                                              {"acceleration_z", "m/s^2"}, {"rate_x", "rad/s"},
+                                              {"rate_y", "rad/s"},         {"rate_z", "rad/s"}};
+    static const char *const turning[][2] = {{"position", "rad"}, {"rate", "rad/s"}, {"effort", "N m"}};
+    static const char *const sliding[][2] = {{"position", "m"}, {"rate", "m/s"}, {"effort", "N"}};
+    tdModel *model =
+        robot_model(ROBOT(BASE LINK("bar", "2", "0.5 0 0", "0.01", "0.2", "0.2")
+                              LINK("load", "3", "0.1 0 0", "0.01", "0.02", "0.02")
+                                  JOINT("shoulder", "revolute", "base", "bar", "0 0 0", "0 1 0",
+                                        "<limit lower=\"-9\" upper=\"9\" effort=\"1000\" velocity=\"100\"/>")
+                                      JOINT("slide", "prismatic", "bar", "load", "1 0 0", "1 0 0",
+                                            "<limit lower=\"-1\" upper=\"1\" effort=\"1000\" velocity=\"100\"/>")),
+                    HEAD "contact: {friction: 0.5}\n", "",
+                    "sensors:\n  - {name: wrist, type: force_torque, body: r, joint: slide}\n"
+                    "  - {name: skin, type: touch, body: r, link: load, area: 0.02 m^2}\n"
+                    "  - {name: imu, type: inertial, body: r, link: bar, point: [0.8, 0, 0]}\n"
+                    "  - {name: turns, type: joint, body: r, joint: shoulder}\n"
+                    "  - {name: slides, type: joint, body: r, joint: slide}\n");
+    check_columns(model, "wrist", "force_torque", 6, wrench);
+    check_columns(model, "skin", "touch", 6, touch);
+    check_columns(model, "imu", "inertial", 6, inertial);
+    check_columns(model, "turns", "joint", 3, turning);
+    check_columns(model, "slides", "joint", 3, sliding);
+    td_model_free(model);
+}
+
 // A block of 2 kg that lies half on a patch: the whole weight on the block, half of it on the patch of the table.
 #define TABLE                                                                                                          \
     "tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 2 ms\nsteps: 1\ncontact: {friction: 0.5}\nbodies:\n"               \
@@ -259,9 +307,10 @@ static void test_columns(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_weights),         cmocka_unit_test(test_turning),  cmocka_unit_test(test_torque),
-        cmocka_unit_test(test_outside),         cmocka_unit_test(test_touch),    cmocka_unit_test(test_soft_touch),
-        cmocka_unit_test(test_changes_nothing), cmocka_unit_test(test_refusals), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_weights),    cmocka_unit_test(test_turning),         cmocka_unit_test(test_torque),
+        cmocka_unit_test(test_outside),    cmocka_unit_test(test_kinds),           cmocka_unit_test(test_touch),
+        cmocka_unit_test(test_soft_touch), cmocka_unit_test(test_changes_nothing), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

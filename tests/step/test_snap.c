@@ -94,8 +94,43 @@ static void test_snap(void **unused)
     refuse("  - {name: r, type: rigid, shape: {sphere: 1}, density: 1 g/cm^3, snap: 1}\n", 10, "takes no 'snap'");
 }
 
+// Of a hexahedron the sides alone count, in all three directions: cells of 10, 10 and 40 mm have 20 mm in the mean.
+static void test_hexahedra(void **unused)
+{
+    (void)unused;
+    for (int way = 0; way < 3; way++)
+        for (int far = 0; far < 2; far++)
+        {
+            int size[3] = {10, 10, 10}, at[3];
+            char scene[1000];
+            tdError error = {0};
+            tdModel *model = NULL;
+            size[way] = 40;
+            for (int k = 0; k < 3; k++)
+                at[k] = size[k] / 2;
+            at[(way + 1) % 3] = 10 + (far ? 11 : 9); // half of it is 10
+            int n = snprintf(scene, sizeof scene,
+                             "tendril: 1\nunits: {length: mm}\ntime_step: 10 ms\nsteps: 1\nbodies:\n  - name: beam\n"
+                             "    mesh: {box: [[0, 0, 0], [%d, %d, %d]], cells: [1, 1, 1], elements: hexahedra}\n"
+                             "    material: {law: linear, young: 100 kPa, poisson: 0.3, density: 1 g/cm^3}\n"
+                             "    fixed: [{group: xmin}]\nprobes: [{name: p, body: beam, point: [%d, %d, %d]}]\n",
+                             size[0], size[1], size[2], at[0], at[1], at[2]);
+            tdSettings settings = td_default_settings();
+            tdStatus status = td_model_parse(scene, (size_t)n, "scene.yaml", NULL, &settings, &model, &error);
+            if (!far)
+                assert_ok(status, error);
+            else
+            {
+                assert_int_equal(status, TD_ERROR_INPUT);
+                assert_non_null(strstr(error.message, "at most 10 mm is allowed"));
+            }
+            td_model_free(model);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_snap)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_snap),
+                                       cmocka_unit_test(test_hexahedra)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

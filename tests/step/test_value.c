@@ -128,7 +128,7 @@ static void test_other_values_are_refused(void **unused)
     static const struct
     {
         const char *what, *why;
-    } cases[] = {{"short", "too few"}, {"cut", "its end is missing"}, {"no state", "no state"}};
+    } cases[] = {{"short", "too few"}, {"cut", "its end is missing"}, {"no state", "not a state"}};
     for (int k = 0; k < 3; k++)
     {
         char kept = memory[0];

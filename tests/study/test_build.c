@@ -151,9 +151,30 @@ static void test_paths(void **unused)
     td_build_free(build);
 }
 
+// What says nothing, a number and a text that looks like either are still what they were when the text is read again.
+static void test_values_read_back(void **unused)
+{
+    (void)unused;
+    tdError error = {0};
+    tdBuild *build = NULL, *again = NULL;
+    const char *text = NULL, *other = NULL;
+    static const char values[] = "{a: , b: ~, c: null, d: \"~\", e: \"null\", f: \"\", g: '1: ', h: [~, null, \"~\"]}";
+    DO(td_build_create("values", NULL, &build, &error));
+    DO(td_build_create("values", NULL, &again, &error));
+    DO(td_build_yaml(build, "''1", values, &error));
+    DO(td_build_scene(build, &text, &error));
+    assert_string_equal(text,
+                        "\"''1\": {a: ~, b: ~, c: ~, d: \"~\", e: \"null\", f: \"\", g: \"1: \", h: [~, ~, \"~\"]}\n");
+    DO(td_build_yaml(again, "", text, &error));
+    DO(td_build_scene(again, &other, &error));
+    assert_string_equal(other, text);
+    td_build_free(again);
+    td_build_free(build);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_as_file), cmocka_unit_test(test_same_complaints),
-                                       cmocka_unit_test(test_paths)};
+                                       cmocka_unit_test(test_paths), cmocka_unit_test(test_values_read_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

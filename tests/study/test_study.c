@@ -4,6 +4,7 @@
 #include "scenes.h"
 
 #include "control/workspace.h"
+#include "study/tracking.h"
 #include "tendril/study.h"
 
 #define DO(call) assert_ok(call, error)
@@ -199,9 +200,39 @@ static void test_compare(void **unused)
     td_comparison_free(comparison);
 }
 
+// Mean, largest and root mean square of a column: steps without a value do not count, and none of the start does where
+// what is settled is asked for.
+static void test_statistics(void **unused)
+{
+    (void)unused;
+    enum
+    {
+        WIDTH = TD_TRACKING_BEFORE + 1
+    };
+    double rows[5 * WIDTH] = {0};
+    const double values[5] = {5, 4, 1, NAN, 2};
+    for (int k = 0; k < 5; k++)
+        rows[WIDTH * k + TD_TRACKING_BEFORE] = values[k];
+    const tdTracking table = {.n = 5, .width = WIDTH, .rows = rows};
+    tdTrackingStatistics s = td_tracking_statistics(&table, TD_TRACKING_BEFORE, false);
+    assert_int_equal(s.from, 0);
+    assert_near(s.mean, 3, 1e-15);
+    assert_near(s.max, 5, 0);
+    assert_near(s.rms, sqrt((25 + 16 + 1 + 4) / 4.0), 1e-15);
+    s = td_tracking_statistics(&table, TD_TRACKING_BEFORE, true); // the median is 2
+    assert_int_equal(s.from, 2);
+    assert_near(s.mean, 1.5, 1e-15);
+    assert_near(s.max, 2, 0);
+    assert_near(s.rms, sqrt(2.5), 1e-15);
+    const tdTracking none = {.n = 1, .width = WIDTH, .rows = rows + 3 * WIDTH};
+    s = td_tracking_statistics(&none, TD_TRACKING_BEFORE, false);
+    assert_true(isnan(s.mean) && isnan(s.max) && isnan(s.rms));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_workspace), cmocka_unit_test(test_loads),
-                                       cmocka_unit_test(test_fits), cmocka_unit_test(test_compare)};
+                                       cmocka_unit_test(test_fits), cmocka_unit_test(test_statistics),
+                                       cmocka_unit_test(test_compare)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,22 +150,22 @@ static void test_shape(void **context)
     double slid[STEPS + 1];
     curve(laws[0].material, true, STEPS + 1, pull, slid);
     verify_absolute("corotational, pulled, sides free to slide: 1 - R² of a straight line",
-                    "Courtecuisse and others 2015: linear", 0, 1 - straight(STEPS + 1, pull, slid), 1e-12);
-    verify_above("corotational, pulled: R² of a straight line", "Courtecuisse and others 2015: linear", 0.995,
+                    "Courtecuisse et al. 2015: linear", 0, 1 - straight(STEPS + 1, pull, slid), 1e-12);
+    verify_above("corotational, pulled: R² of a straight line", "Courtecuisse et al. 2015: linear", 0.995,
                  straight(STEPS + 1, pull, pulled[0]));
-    verify_above("corotational, pushed: R² of a straight line", "Courtecuisse and others 2015: linear", 0.995,
+    verify_above("corotational, pushed: R² of a straight line", "Courtecuisse et al. 2015: linear", 0.995,
                  straight(STEPS + 1, push, pushed[0]));
-    verify_above("StVK, pulled: stiffness at the end over that at rest", "Courtecuisse and others 2015: hardens", 1.1,
+    verify_above("StVK, pulled: stiffness at the end over that at rest", "Courtecuisse et al. 2015: hardens", 1.1,
                  hardening(STEPS, pull, pulled[1]));
-    verify_below("StVK, pushed: the same", "Courtecuisse and others 2015: softens", 0.9,
+    verify_below("StVK, pushed: the same", "Courtecuisse et al. 2015: softens", 0.9,
                  hardening(laws[1].pushes, push, pushed[1]));
     for (int i = 2; i < LAWS; i++)
     {
         char name[128];
         snprintf(name, sizeof name, "%s, pulled: stiffness at the end over that at rest", laws[i].title);
-        verify_below(name, "Courtecuisse and others 2015: softens", 0.9, hardening(STEPS, pull, pulled[i]));
+        verify_below(name, "Courtecuisse et al. 2015: softens", 0.9, hardening(STEPS, pull, pulled[i]));
         snprintf(name, sizeof name, "%s, pushed: the same", laws[i].title);
-        verify_above(name, "Courtecuisse and others 2015: hardens", 1.1, hardening(STEPS, push, pushed[i]));
+        verify_above(name, "Courtecuisse et al. 2015: hardens", 1.1, hardening(STEPS, push, pushed[i]));
     }
 }
 

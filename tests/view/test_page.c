@@ -157,6 +157,57 @@ static void test_plots(void **state)
     free(text);
 }
 
+// Where a bar of a page begins and ends, downwards.
+static const char *next_bar(const char *at, double *top, double *bottom)
+{
+    double x, width, height;
+    at = strstr(at, "<rect class=\"bar");
+    assert_non_null(at);
+    assert_int_equal(
+        sscanf(strstr(at, " x="), " x=\"%lf\" y=\"%lf\" width=\"%lf\" height=\"%lf\"", &x, top, &width, &height), 4);
+    *bottom = *top + height;
+    return at + 1;
+}
+
+// Bars stand on zero or hang from it, and are as long as their values; where zero is not shown, they stand on the axis.
+static void test_bars_from_zero(void **state)
+{
+    (void)state;
+    const double y[] = {2, -1, 3};
+    const char *const names[] = {"one", "two", "three"};
+    const tdSeries bars = {.n = 3, .y = y};
+    for (int above = 0; above < 2; above++)
+    {
+        tdPlotSettings settings = td_default_page_plot();
+        tdError error = {0};
+        tdPage page = {0};
+        size_t size = 0;
+        settings.n_categories = 3;
+        settings.categories = names;
+        if (above)
+            settings.y_range[0] = 1, settings.y_range[1] = 4;
+        td_page_begin(&page, "Bars", "lead");
+        assert_ok(td_page_plot(&page, &settings, 1, &bars, "bars", &error), error);
+        char *text = finish(&page, &size);
+        double top[3], bottom[3];
+        const char *at = text;
+        for (int k = 0; k < 3; k++)
+            at = next_bar(at, &top[k], &bottom[k]);
+        assert_near(bottom[2], bottom[0], 0.15); // a digit is written
+        if (!above)
+        {
+            double unit = (bottom[0] - top[0]) / 2;
+            assert_true(unit > 10);
+            assert_near(bottom[2] - top[2], 3 * unit, 0.5);
+            assert_near(top[1], bottom[0], 0.15);
+            assert_near(bottom[1] - top[1], unit, 0.5);
+        }
+        else
+            assert_near(bottom[2] - top[2], 2 * (bottom[0] - top[0]), 0.5);
+        free(text);
+    }
+}
+
 static void test_plots_refused(void **state)
 {
     (void)state;
@@ -198,7 +249,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hostile_text),   cmocka_unit_test(test_long_text),
         cmocka_unit_test(test_picture_is_png), cmocka_unit_test(test_plots),
-        cmocka_unit_test(test_plots_refused),  cmocka_unit_test(test_count),
+        cmocka_unit_test(test_bars_from_zero), cmocka_unit_test(test_plots_refused),
+        cmocka_unit_test(test_count),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     xmlCleanupParser();

@@ -345,6 +345,40 @@ static void reduced_bodies_are_expanded_by_the_client(void **unused)
             way = fmax(way, fabs(probe[k] - rest[3 * corner + (uint32_t)k]));
         }
     }
+    // And a field of it is of the shape that these amplitudes make.
+    client_say(&c, "{\"type\": \"pause\"}");
+    client_await(&c, "status", "\"playing\": false");
+    int64_t step = 0, last = (int64_t)client_number(&c, "step") + 1;
+    double q[8] = {0}, largest = 0;
+    client_say(&c, "{\"type\": \"step\"}");
+    while (step < last)
+    {
+        client_await_binary(&c, TD_VIEW_FRAME);
+        memcpy(&step, c.message + 8, sizeof step);
+        const float *amplitudes = client_section(&c, TD_VIEW_COORDINATES, 0, &n, &width);
+        for (int m = 0; m < 8; m++)
+            q[m] = amplitudes[m];
+    }
+    client_say(&c, "{\"type\": \"field\", \"name\": \"displacement\"}");
+    int64_t of = -1;
+    while (of < last)
+    {
+        client_await_binary(&c, TD_VIEW_FIELDS);
+        memcpy(&of, c.message + 8, sizeof of);
+    }
+    const float *shown = client_section(&c, TD_VIEW_VALUES, 0, &n, &width);
+    assert_int_equal(n, vertices);
+    for (uint32_t i = 0; i < vertices; i++)
+    {
+        double away[3] = {0};
+        for (uint32_t m = 0; m < 8; m++)
+            for (uint32_t k = 0; k < 3; k++)
+                away[k] += q[m] * (double)columns[3 * (size_t)vertices * m + 3 * i + k];
+        double far = sqrt(away[0] * away[0] + away[1] * away[1] + away[2] * away[2]);
+        assert_near(shown[i], far, 1e-6); // of floats
+        largest = fmax(largest, fabs(q[0] * (double)columns[3 * i]));
+    }
+    assert_true(largest > 1e-5); // without the first mode it would be told
     free(rest);
     free(columns);
     client_end(&c);
@@ -397,6 +431,42 @@ static void error_is_that_of_full_order(void **unused)
     client_end(&c);
     server_stop(&s);
     server_clean(&s);
+}
+
+// What a scene must have for targets to be set, and what is said where it has not.
+static void targets_need_effectors_and_actuators(void **unused)
+{
+    (void)unused;
+    for (int k = 0; k < 3; k++)
+    {
+        server s;
+        viewClient c;
+        char text[sizeof server_scene];
+        server_files(&s);
+        snprintf(text, sizeof text, "%s", server_scene);
+        char *from = strstr(text, k == 1 ? "actuators:" : "effectors:"),
+             *to = strstr(text, k == 1 ? "effectors:" : "probes:");
+        if (k < 2)
+            memmove(from, to, strlen(to) + 1);
+        server_file(s.entries[0].path, text);
+        tdViewSettings settings = server_settings(&s);
+        settings.sim.paused = true;
+        server_begin(&s, &settings);
+        client_open(&c, s.port);
+        client_await(&c, "hello", "\"inverse\": { \"possible\": ");
+        assert_non_null(
+            strstr(c.message, k < 2 ? "\"inverse\": { \"possible\": false" : "\"inverse\": { \"possible\": true"));
+        if (k < 2)
+        {
+            const char *why = k == 0 ? "the scene has no effectors" : "the scene has no actuators";
+            assert_non_null(strstr(c.message, why));
+            client_say(&c, "{\"type\": \"target\", \"name\": \"tip\", \"value\": [0.39, 0.05, 0.07]}");
+            client_await(&c, "refused", "");
+        }
+        client_end(&c);
+        server_stop(&s);
+        server_clean(&s);
+    }
 }
 
 static void scenes_are_picked_from_the_list(void **unused)
@@ -461,6 +531,18 @@ static void a_saved_scene_is_loaded_again(void **unused)
     client_await(&c, "hello", "\"generation\": 3");
     assert_null(strstr(c.message, "reborn"));
     free(edited);
+    // A file that it includes counts too, and nothing is loaded again that was not saved.
+    char part[300], text[4000];
+    snprintf(part, sizeof part, "%s/part.yaml", s.folder);
+    server_file(part, "probes: [{name: early, body: arm, point: [0.4, 0.05, 0.05]}]\n");
+    snprintf(text, sizeof text, "%sinclude: part.yaml\n", server_scene);
+    server_file(s.entries[0].path, text);
+    client_await(&c, "hello", "\"generation\": 4");
+    assert_non_null(strstr(c.message, "\"early\""));
+    client_await(&c, "notice", "loaded again");
+    server_file(part, "probes: [{name: later_on, body: arm, point: [0.4, 0.05, 0.05]}]\n");
+    client_await(&c, "hello", "\"generation\": 5");
+    assert_non_null(strstr(c.message, "\"later_on\""));
     client_end(&c);
     server_stop(&s);
     server_clean(&s);
@@ -577,6 +659,7 @@ int main(void)
         cmocka_unit_test(fields_are_of_the_shape),
         cmocka_unit_test(reduced_bodies_are_expanded_by_the_client),
         cmocka_unit_test(error_is_that_of_full_order),
+        cmocka_unit_test(targets_need_effectors_and_actuators),
         cmocka_unit_test(scenes_are_picked_from_the_list),
         cmocka_unit_test(a_saved_scene_is_loaded_again),
         cmocka_unit_test(failure_is_shown_and_reset),

@@ -99,9 +99,9 @@ static void nonsense_is_refused(void **unused)
     bad("{\"type\"}", "colon");
     bad("{\"type\": 3}", "'type' is missing");
     bad("{\"type\": \"dance\"}", "no message of type 'dance'");
-    bad("{\"type\": \"play\"} x", "behind the object");
+    bad("{\"type\": \"play\"} x", "follows the object");
     bad("{\"type\": \"play\", \"type\": \"pause\"}", "twice");
-    bad("{\"type\": \"play\", \"loud\": 1}", "a key too many");
+    bad("{\"type\": \"play\", \"loud\": 1}", "an unknown key");
     bad("{\"type\": \"play\" \"loud\": 1}", "comma");
     bad("{\"type\": \"play\", }", "string is expected");
     bad("{\"type\": {\"type\": \"play\"}}", "number is expected");

@@ -341,6 +341,58 @@ static void tools_stop_when_their_client_hangs(void **unused)
     finish(&s, &c);
 }
 
+static const char held[] = "tendril: 1\ngravity: [0, 0, 0]\ntime_step: 0.01\nduration: 1\nbodies:\n"
+                           "  - {name: plate, type: rigid, shape: {box: [0.3, 0.2, 0.1]}, guided: true}\n";
+
+// The pose of the one body; the angle of its turn.
+static double pose_of_plate(viewClient *c, double turn[4])
+{
+    uint32_t n, width;
+    client_await_binary(c, TD_VIEW_FRAME);
+    const float *pose = client_section(c, TD_VIEW_POSES, 0, &n, &width);
+    assert_non_null(pose);
+    for (int k = 0; k < 4; k++)
+        turn[k] = pose[3 + k]; // x, y, z, w
+    return 2 * atan2(sqrt(turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]), fabs(turn[3]));
+}
+
+// A guided body is turned by keys about the axes of the world, however it has been turned before.
+static void guided_bodies_turn(void **unused)
+{
+    (void)unused;
+    server s;
+    viewClient c;
+    double first[4], q[4];
+    server_files(&s);
+    server_file(s.entries[0].path, held);
+    tdViewSettings settings = server_settings(&s);
+    server_begin(&s, &settings);
+    client_open(&c, s.port);
+    client_say(&c, "{\"type\": \"tool\", \"name\": \"plate\", \"linear\": [0, 0, 0], \"angular\": [0, 0, 1]}");
+    UNTIL (pose_of_plate(&c, first) > 0.5)
+        ;
+    client_say(&c, "{\"type\": \"tool\", \"name\": \"plate\", \"linear\": [0, 0, 0], \"angular\": [0, 0, 0]}");
+    client_await(&c, "status", "\"twist\": [0, 0, 0, 0, 0, 0]");
+    client_await_binary(&c, TD_VIEW_FRAME);
+    double angle = pose_of_plate(&c, first);
+    assert_near(fabs(first[2]), sin(angle / 2), 1e-6);
+    client_say(&c, "{\"type\": \"tool\", \"name\": \"plate\", \"linear\": [0, 0, 0], \"angular\": [1, 0, 0]}");
+    double by[3] = {0};
+    UNTIL (fabs(by[0]) > 0.25)
+    {
+        pose_of_plate(&c, q);
+        // q times the first turned back: about x alone.
+        double w = q[3] * first[3] + td_dot3(q, first), cross[3];
+        td_cross3(q, first, cross);
+        for (int k = 0; k < 3; k++)
+            by[k] = (w < 0 ? -1 : 1) * (first[3] * q[k] - q[3] * first[k] - cross[k]);
+        assert_near(by[1], 0, 1e-5);
+        assert_near(by[2], 0, 1e-5);
+    }
+    assert_true(by[0] > 0);
+    finish(&s, &c);
+}
+
 static void groups_move_together(void **unused)
 {
     (void)unused;
@@ -545,6 +597,7 @@ int main(void)
         cmocka_unit_test(springs_pull_links),
         cmocka_unit_test(tools_stop_with_their_client),
         cmocka_unit_test(tools_stop_when_their_client_hangs),
+        cmocka_unit_test(guided_bodies_turn),
         cmocka_unit_test(groups_move_together),
         cmocka_unit_test(records_and_paints_links),
         cmocka_unit_test(bodies_on_frames_turn),

@@ -8,26 +8,42 @@ export interface Series {
     unit: string;
 }
 
-export type Table = "probes" | "actuators" | "contacts" | "steps";
+export type Table = "probes" | "actuators" | "contacts" | "hands" | "steps";
 
 const ROWS = 1500;
 const MOST_PAIRS = 10;
 
 export class History {
-    span = 20; ///< [s] simulated time that is kept
-    readonly series: Record<Table, Series[]> = { probes: [], actuators: [], contacts: [], steps: [] };
+    readonly span: number; ///< [s] simulated time that is kept
+    readonly series: Record<Table, Series[]> = { probes: [], actuators: [], contacts: [], hands: [], steps: [] };
     readonly time: number[] = [];
-    readonly rows: Record<Table, (number | null)[][]> = { probes: [], actuators: [], contacts: [], steps: [] };
+    readonly rows: Record<Table, (number | null)[][]> = { probes: [], actuators: [], contacts: [], hands: [], steps: [] };
     quantity: "effort" | "displacement" = "effort";
     private hello: Hello | null = null;
     private rest: number[][] = [];
     private gap = 0.02;
+    private guided: number[] = []; // tools that a hand holds
     private pairs: string[] = []; // of bodies that have touched, as series of the contacts
     changed: () => void = () => undefined; ///< there are more series than before
 
-    constructor(session: Session) {
+    /// All of a run (Infinity) is taken by whoever has it, not as it is shown.
+    constructor(session: Session, span = 20) {
+        this.span = span;
         session.on("hello", (hello) => this.start(hello));
-        session.on("live", (frame) => this.take(frame));
+        if (Number.isFinite(span)) session.on("live", (frame) => this.take(frame));
+    }
+
+    /// What a series was at a time of another run: the last row before it; null outside of what is kept.
+    at(table: Table, series: number, time: number): number | null {
+        const { time: times } = this;
+        if (times.length === 0 || time < times[0] - 1e-9 || time > times.at(-1)! + 1.5 * this.gap) return null;
+        let low = 0, high = times.length;
+        while (high - low > 1) {
+            const middle = (low + high) >> 1;
+            if (times[middle] <= time + 1e-9) low = middle;
+            else high = middle;
+        }
+        return this.rows[table][series]?.[low] ?? null;
     }
 
     setQuantity(quantity: "effort" | "displacement"): void {
@@ -43,7 +59,7 @@ export class History {
     /// Everything that is kept, as a table that the program reads too: t, then names with their units.
     csv(): string {
         const title = (table: Table, { name, unit }: Series): string => {
-            const what = { probes: `${name}.displacement`, actuators: `${name}.${this.quantity}`, contacts: `${name}.force`, steps: `step time.${name}` }[table];
+            const what = { probes: `${name}.displacement`, actuators: `${name}.${this.quantity}`, contacts: `${name}.force`, hands: `${name}.felt_force`, steps: `step time.${name}` }[table];
             return `${what.replaceAll(",", " ")} [${unit || "1"}]`;
         };
         const columns = (Object.keys(this.series) as Table[]).flatMap((table) =>
@@ -56,7 +72,7 @@ export class History {
     private start(hello: Hello): void {
         this.hello = hello;
         this.rest = hello.probes.map((p) => (typeof p === "object" && p.rest) || []);
-        this.gap = Math.max(0.5 * hello.time_step, this.span / ROWS);
+        this.gap = Math.max(0.5 * hello.time_step, Math.min(this.span, 60) / ROWS);
         const { series } = this;
         series.probes = hello.probes.map((p) => ({ name: probeName(p), unit: "m" }));
         series.actuators = hello.actuators.map((a) => ({
@@ -65,6 +81,8 @@ export class History {
         }));
         series.contacts = (hello.attachments ?? []).map((name) => ({ name: name ?? "attachment", unit: "N" }));
         this.pairs = [];
+        this.guided = (hello.tools ?? []).map((t, i) => (t.guided ? i : -1)).filter((i) => i >= 0);
+        series.hands = this.guided.map((i) => ({ name: hello.tools![i].name, unit: "N" }));
         series.steps = [{ name: "mean", unit: "s" }, { name: "longest", unit: "s" }];
         this.clear();
         for (const table of Object.keys(series) as Table[]) this.rows[table] = series[table].map(() => []);
@@ -79,6 +97,8 @@ export class History {
         this.push("probes", this.probes(frame));
         this.push("actuators", this.actuators(frame));
         this.push("contacts", this.contacts(frame));
+        const felt = sectionOf(frame, SECTION.toolForces);
+        this.push("hands", this.guided.map((i) => (felt ? Math.hypot(...felt.f32.subarray(felt.width * i, felt.width * i + 3)) : NaN)));
         const timing = sectionOf(frame, SECTION.timing)?.f32;
         this.push("steps", timing && timing[0] > 0 ? [timing[1], timing[2]] : [null, null]);
         let old = 0;

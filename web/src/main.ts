@@ -2,10 +2,11 @@
 // The page of `tendril view`, from top to bottom: a session fed by a socket or a recording, the picture, the panels.
 import "./style.css";
 import * as THREE from "three";
+import { Beside } from "./beside";
 import { History } from "./history";
 import { Past } from "./past";
 import { SECTION, sectionOf } from "./protocol";
-import { embedded, page, Recorder } from "./recording";
+import { embedded, embeddedOther, fromFile, page, Recorder, type Other } from "./recording";
 import { Replay } from "./replay";
 import { Session } from "./session";
 import { Socket } from "./socket";
@@ -22,7 +23,7 @@ import { ToolPanel } from "./ui/tool";
 import { TimingPanel } from "./ui/timing";
 import { Transport } from "./ui/transport";
 import { Interact } from "./view/interact";
-import { Stage } from "./view/stage";
+import { LOOKS, Stage } from "./view/stage";
 import { World } from "./view/world";
 
 const VIEWS = { front: new THREE.Vector3(0, -1, 0.0001), right: new THREE.Vector3(1, 0, 0.0001), above: new THREE.Vector3(0, -0.0001, 1) };
@@ -89,10 +90,11 @@ async function start(): Promise<void> {
     const recordState = h("span", { class: "recording", role: "status", hidden: true });
     const vtu = h("button", { type: "button", class: "tool wide", id: "vtu", click: () => toggleVtu() }, "VTU");
     const plotsButton = iconButton("plots", "Plots (P)", () => togglePlots(), { "aria-pressed": "true", id: "plots", class: "tool desktop" });
+    const compare = iconButton("beside", "Another run beside this one (B)", () => toggleBeside(), { id: "beside", "aria-pressed": "false" });
     const help = iconButton("help", "Keyboard help (?)", () => dialog.showModal(), { id: "help" });
     const title = h("span", { class: "brand" }, h("b", {}, "Tendril"), replay ? h("span", { class: "tag" }, "recording") : null);
     const top = h("header", { class: "top" }, title, replay ? h("span", { class: "scene-name", id: "scene-name" }) : scenes, timing.chip,
-        h("span", { class: "spring" }), recordState, replay ? null : record, replay ? null : vtu, plotsButton, theme.button, help);
+        h("span", { class: "spring" }), recordState, replay ? null : record, replay ? null : vtu, compare, plotsButton, theme.button, help);
 
     async function toggleRecording(): Promise<void> {
         if (!recorder) return;
@@ -119,6 +121,65 @@ async function start(): Promise<void> {
             recordState.hidden = !going;
             setText(recordState, `${recorder.frames} frames, ${(recorder.bytes / 2 ** 20).toFixed(1)} MiB`);
         };
+
+    // ---- another run beside this one
+    let beside: Beside | null = null;
+    const runA = h("span");
+    const nameA = h("div", { class: "run-name", id: "run-a", hidden: true }, h("b", {}, "A"), runA);
+    viewport.append(nameA);
+    const picker = h("input", {
+        type: "file", accept: ".html,text/html", hidden: true, id: "beside-file", "aria-label": "A recording to show beside this run",
+        change: () => void openBeside(picker.files?.[0]),
+    });
+    function toggleBeside(): void {
+        if (beside) closeBeside();
+        else picker.click();
+    }
+    function closeBeside(): void {
+        beside?.dispose();
+        beside = null;
+        plots.compare(null);
+        layBeside();
+    }
+    async function openBeside(file: File | undefined): Promise<void> {
+        picker.value = ""; // the same file may be chosen again
+        if (!file) return;
+        try {
+            showBeside(await fromFile(file));
+        } catch (error) {
+            notices.toast(`${(error as Error).message}.`, "warn");
+        }
+    }
+    function showBeside(other: Other): void {
+        if (beside) closeBeside();
+        const save = replay
+            ? [iconButton("save", "Save both runs as one page", () => void page(source, records!, other).then((made) => download(made, `${fileName(session)}-and-${other.name}.html`)), { id: "beside-save" })]
+            : [];
+        app.classList.add("pair");
+        beside = new Beside(other.name, other.records, world, LOOKS[theme.dark ? "dark" : "light"], closeBeside, save);
+        const { history: all } = beside;
+        plots.refill = () => beside?.fill();
+        beside.start(session.frame?.time ?? 0);
+        plots.compare(all);
+        layBeside();
+    }
+    function layBeside(): void {
+        app.classList.toggle("pair", beside !== null);
+        nameA.hidden = beside === null;
+        compare.setAttribute("aria-pressed", String(beside !== null));
+        nameRun();
+    }
+    const nameRun = (): void => setText(runA, `${session.hello?.scene ?? "this run"} · ${(session.frame?.time ?? 0).toFixed(2)} s`);
+    session.on("frame", (frame) => {
+        if (!beside) return;
+        beside.show(frame.time);
+        nameRun();
+    });
+    app.addEventListener("dragover", (event) => event.preventDefault());
+    app.addEventListener("drop", (event) => {
+        event.preventDefault();
+        void openBeside(event.dataTransfer?.files[0]);
+    });
 
     // ---- layout
     const transport = new Transport(session, replay, past);
@@ -150,7 +211,7 @@ async function start(): Promise<void> {
         tabs.show("tool", !replay && (session.hello?.tools?.length ?? 0) > 0);
     };
     phone.addEventListener("change", arrange);
-    app.replaceChildren(top, notices.banner, viewport, transport.element, dock, side);
+    app.replaceChildren(top, notices.banner, viewport, transport.element, dock, side, picker);
     app.classList.toggle("replay", replay !== null);
     arrange();
 
@@ -183,6 +244,7 @@ async function start(): Promise<void> {
         { keys: ["c"], shown: "C", does: "next colouring", action: () => appearance.next() },
         { keys: ["m"], shown: "M", does: "mesh edges", action: () => appearance.toggle("mesh") },
         { keys: ["p"], shown: "P", does: "plots", action: togglePlots },
+        { keys: ["b"], shown: "B", does: "another run beside this one, or not", action: toggleBeside },
         { keys: ["l"], shown: "L", does: "light or dark", action: () => theme.toggle() },
         { keys: ["s"], shown: "S", does: "save a picture", action: () => void screenshot() },
         { keys: ["v"], shown: "V", does: "record, or stop and save", action: () => void toggleRecording() },
@@ -200,6 +262,7 @@ async function start(): Promise<void> {
         const name = document.getElementById("scene-name");
         if (name) setText(name, hello.scene);
         tabs.show("tool", !replay && (hello.tools?.length ?? 0) > 0);
+        for (const live of ["drive", "timing"]) tabs.show(live, hello.recorded === undefined); // nothing to drive or to time
         tabs.show("modes", hello.bodies.some((body) => body.kind === "reduced" && body.modes));
         vtu.title = hello.recording.possible ? "Write a VTU series on the server" : `No VTU series: ${hello.recording.why}`;
     });
@@ -223,11 +286,13 @@ async function start(): Promise<void> {
     session.on("live", () => (document.hidden || session.held) && acknowledge()); // what is not drawn is kept
     session.on("hello", () => (drawn = session.received = -1));
 
-    publish(session, stage, world, transport, interact, replay, past, tool);
+    publish(session, stage, world, transport, interact, replay, past, tool, () => beside);
     if (replay) {
         replay.rewound = () => history.clear();
         replay.passed = (frame) => history.take(frame);
         replay.start();
+        const other = await embeddedOther();
+        if (other) showBeside(other);
     }
 }
 
@@ -235,7 +300,7 @@ const fileName = (session: Session): string =>
     `tendril-${(session.hello?.scene ?? "scene").replace(/[^\w.-]+/g, "-")}-${(session.frame?.time ?? 0).toFixed(2)}s`;
 
 /// For tests and for the curious: what the page shows, to read.
-function publish(session: Session, stage: Stage, world: World, transport: Transport, interact: Interact, replay: Replay | null, past: Past | null, tool: ToolPanel): void {
+function publish(session: Session, stage: Stage, world: World, transport: Transport, interact: Interact, replay: Replay | null, past: Past | null, tool: ToolPanel, beside: () => Beside | null): void {
     const points = (type: number, width: number): number[][] => {
         const s = session.frame && sectionOf(session.frame, type);
         return Array.from({ length: s ? s.count : 0 }, (_, i) => Array.from(s!.f32.subarray(width * i, width * i + 3)));
@@ -260,10 +325,12 @@ function publish(session: Session, stage: Stage, world: World, transport: Transp
                 contacts: points(SECTION.contacts, 8).length,
                 arrows: world.contactCount,
                 dragging: interact.dragging,
-                tool: { on: tool.on, twist: tool.twist, places: points(SECTION.tools, 15) },
+                tool: { on: tool.on, twist: tool.twist, places: points(SECTION.tools, 15), forces: points(SECTION.toolForces, 4) },
                 status: session.status,
                 past: past && { at: past.at, first: past.first, last: past.last },
                 replay: replay ? { now: replay.now, duration: replay.duration } : null,
+                beside: ((other) => other && { name: other.name, time: other.session.frame?.time ?? 0, camera: other.stage.camera.position.toArray(), aspect: other.stage.camera.aspect })(beside()),
+                camera: stage.camera.position.toArray(),
             };
         },
         /// Pixel of the page where a point of the world is.
@@ -272,6 +339,9 @@ function publish(session: Session, stage: Stage, world: World, transport: Transp
         session,
         world,
         stage,
+        get beside() {
+            return beside();
+        },
     };
     Object.assign(window, { tendril });
 }

@@ -21,6 +21,7 @@ export const SECTION = {
     pairs: 26,
     tools: 27,
     attachments: 28,
+    toolForces: 29,
     field: 32,
 } as const;
 
@@ -64,11 +65,13 @@ export interface ActuatorInfo {
 export interface ToolInfo {
     name: string;
     body: number;
-    link: string;
+    link: string | null;
     joints: number;
     length: number;
     speed: number | null;
     turning: number | null;
+    guided?: boolean; ///< a body in the hand: its force is felt
+    jaw?: boolean; ///< that a grip closes
 }
 
 export interface ToolStatus {
@@ -79,6 +82,8 @@ export interface ToolStatus {
     target: number[];
     error: number[];
     at_limits: number;
+    force?: number[] | null; ///< on the hand [N]; a guided body
+    grip?: number | null; ///< 0 open, 1 closed
 }
 
 export interface EffectorInfo {
@@ -118,7 +123,8 @@ export interface Hello {
     attachments?: string[];
     probes: (string | { name: string; rest?: number[] })[];
     fields: FieldInfo[];
-    spring: { stiffness: number; most: number; springs: number };
+    recorded?: string; ///< of a run that has ended: the field whose values its frames have, "" for none
+    spring?: { stiffness: number; most: number; springs: number };
     contact?: { possible: boolean; most: number };
     inverse: { possible: boolean; why: string };
     recording: { possible: boolean; why: string };

@@ -139,18 +139,49 @@ function base64(bytes: Uint8Array): string {
     return btoa(text);
 }
 
-/// This page, as it was before the program changed it, with the records inside.
-export async function page(source: string, records: Record[]): Promise<Blob> {
+/// A second run that is shown beside the first.
+export interface Other {
+    name: string;
+    records: Record[];
+}
+
+const MARK = "application/octet-stream";
+const IDS = ["recording", "recording-2"];
+
+async function script(id: string, records: Record[], name = ""): Promise<string> {
     const packed = await through(pack(records), new CompressionStream("gzip") as never);
-    const script = `<script type="application/octet-stream" id="recording">${base64(packed)}</script>`;
-    const at = source.lastIndexOf("</body>");
-    return new Blob(["<!doctype html>\n", source.slice(0, at), script, source.slice(at)], { type: "text/html" });
+    const text = name.replace(/[&"<>]/g, (c) => `&#${c.charCodeAt(0)};`);
+    return `<script type="${MARK}" id="${id}"${name ? ` data-name="${text}"` : ""}>${base64(packed)}</script>`;
+}
+
+const decoded = async (text: string): Promise<Record[]> => {
+    const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
+    return unpack(await through(bytes, new DecompressionStream("gzip") as never));
+};
+
+/// This page, as it was before the program changed it, with the records inside, and perhaps those of another run.
+export async function page(source: string, records: Record[], other: Other | null = null): Promise<Blob> {
+    const scripts = [await script(IDS[0], records), other ? await script(IDS[1], other.records, other.name) : ""];
+    const plain = source.replace(new RegExp(`<script type="${MARK}"[^>]*>[^<]*</script>`, "g"), ""); // of a page that has some
+    const at = plain.lastIndexOf("</body>");
+    return new Blob(["<!doctype html>\n", plain.slice(0, at), ...scripts, plain.slice(at)], { type: "text/html" });
 }
 
 /// The records inside this page, if it has any.
 export async function embedded(): Promise<Record[] | null> {
-    const script = document.getElementById("recording");
-    if (!script?.textContent) return null;
-    const bytes = Uint8Array.from(atob(script.textContent.trim()), (c) => c.charCodeAt(0));
-    return unpack(await through(bytes, new DecompressionStream("gzip") as never));
+    const text = document.getElementById(IDS[0])?.textContent;
+    return text ? decoded(text) : null;
+}
+
+/// The run inside this page that is shown beside the first, if there is one.
+export async function embeddedOther(): Promise<Other | null> {
+    const element = document.getElementById(IDS[1]);
+    return element?.textContent ? { name: element.dataset.name || "other run", records: await decoded(element.textContent) } : null;
+}
+
+/// The records inside the page in a file. Throws, with the reason, where there are none.
+export async function fromFile(file: File): Promise<Other> {
+    const found = new RegExp(`<script type="${MARK}" id="${IDS[0]}"[^>]*>([^<]*)</script>`).exec(await file.text());
+    if (!found) throw new Error(`${file.name} is not a recording: it has none inside. The red button of the viewer records one`);
+    return { name: file.name.replace(/\.html?$/i, ""), records: await decoded(found[1]) };
 }

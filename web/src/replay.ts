@@ -6,6 +6,7 @@ import type { Session } from "./session";
 
 interface Frame {
     time: number; ///< [s] in the recording
+    simulated: number; ///< [s] in the scene
     record: number;
 }
 
@@ -32,7 +33,7 @@ export class Replay {
         records.forEach((r, i) => {
             if (!r.binary || new DataView(r.binary).getUint32(0, true) !== KIND.frame) return;
             first = Math.min(first, r.time);
-            this.frames.push({ time: (r.time - first) / 1000, record: i });
+            this.frames.push({ time: (r.time - first) / 1000, simulated: new DataView(r.binary).getFloat64(16, true), record: i });
         });
         this.duration = this.frames.at(-1)?.time ?? 0;
         session.setConnection("replay");
@@ -64,6 +65,14 @@ export class Replay {
         if (at < 0) at = 0;
         if (this.frames[at]) this.show(this.frames[at].record);
         this.moved();
+    }
+
+    /// Shows what was at a time of the scene: the last frame before it, of the first run where it was reset.
+    seekSimulated(time: number): void {
+        let at = 0;
+        for (let i = 1; i < this.frames.length && this.frames[i].simulated >= this.frames[i - 1].simulated; i++)
+            if (this.frames[i].simulated <= time + 1e-9) at = i;
+        if (this.frames[at]) this.seek(this.frames[at].time);
     }
 
     // Only the frame asked for is drawn; those passed over go to the plots. Going back starts again from the last

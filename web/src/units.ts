@@ -30,7 +30,8 @@ export const show = (unit: string): Shown => (plain && PLAIN.includes(unit) ? { 
 export function format(value: number | null | undefined, unit: string): string {
     if (value === null || value === undefined || !Number.isFinite(value)) return "–";
     const as = show(unit);
-    return `${(value * as.factor).toFixed(as.digits)}${as.unit === "°" ? "" : " "}${as.unit}`;
+    const text = (value * as.factor).toFixed(as.digits);
+    return `${/^-0\.?0*$/.test(text) ? text.slice(1) : text}${as.unit === "°" ? "" : " "}${as.unit}`;
 }
 
 const prefixes: [number, string][] = [

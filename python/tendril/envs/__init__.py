@@ -16,7 +16,7 @@ from .sb3 import StableBaselinesVec
 from .spaces import Box
 from .tasks import CrawlVector, GraspVector, PinchVector, ReachVector
 
-TASKS: dict[str, type[VectorEnv]] = {
+TASKS: dict[str, Any] = {
     "reach": ReachVector, "crawl": CrawlVector, "grasp": GraspVector, "pinch": PinchVector,
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ import numpy as np
 from .._library import UsageError
 from ..batch import Batch
 from ..model import Model
+from ..views import Array
 from .spaces import Box, gymnasium, many
 
 _VectorBase: Any = gymnasium.vector.VectorEnv if gymnasium else object
@@ -76,24 +77,24 @@ class VectorEnv(_VectorBase):
 
     # ------------------------------------------------------------ what a task gives
 
-    def begin(self, robots: np.ndarray) -> None:
+    def begin(self, robots: Array) -> None:
         """Robots (a mask) have been reset: goals and the like."""
 
-    def command(self, actions: np.ndarray) -> np.ndarray:
+    def command(self, actions: Array) -> Array:
         """Inputs (robots, inputs) of actions (robots, actions): each over the range of its actuator."""
         return self.low + 0.5 * (actions + 1) * (self.high - self.low)
 
-    def observe(self) -> np.ndarray:
+    def observe(self) -> Array:
         """Observations (robots, observations) of ``self._out``, the outputs of the batch."""
         raise NotImplementedError
 
-    def reward(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    def reward(self) -> tuple[Array, dict[str, Array]]:
         """Rewards (robots,) and what else there is to say, by robot."""
         raise NotImplementedError
 
     # ------------------------------------------------------------ Gymnasium
 
-    def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None):
+    def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Starts episodes. options: {"reset_mask": booleans a robot}, else all."""
         if seed is not None:
             self._random = np.random.default_rng(seed)
@@ -102,7 +103,7 @@ class VectorEnv(_VectorBase):
         self._start(mask)
         return self.observe(), {}
 
-    def _start(self, mask: np.ndarray) -> None:
+    def _start(self, mask: Array) -> None:
         if not mask.any():
             return
         self.batch.reset(mask)
@@ -127,7 +128,7 @@ class VectorEnv(_VectorBase):
         self.batch.observe(mask, self._out)
         self.begin(mask)
 
-    def step(self, actions: Any):
+    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Takes an action (robots, actions): observations, rewards, terminated, truncated, infos."""
         actions = np.asarray(actions, float)
         if actions.shape != self.action_space.shape:
@@ -171,14 +172,14 @@ class Env(_EnvBase):
         self.vector = vector
         self.observation_space, self.action_space = vector.single_observation_space, vector.single_action_space
 
-    def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None):
+    def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Starts an episode: observation and info."""
         if gymnasium:
             super().reset(seed=seed)
         observations, _ = self.vector.reset(seed=seed)
         return observations[0], {}
 
-    def step(self, action: Any):
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Takes an action: observation, reward, terminated, truncated, info."""
         action = np.asarray(action, float)
         if action.shape != self.action_space.shape:

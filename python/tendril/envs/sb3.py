@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._library import UsageError
+from ..views import Array
 from .core import VectorEnv
 
 try:
@@ -27,13 +28,13 @@ class StableBaselinesVec(_Base):
         if _Base is not object:
             super().__init__(vector.robots, self.observation_space, self.action_space)
 
-    def reset(self) -> np.ndarray:
+    def reset(self) -> Array:
         return self.vector.reset()[0]
 
     def step_async(self, actions: Any) -> None:
         self._waiting = actions
 
-    def step_wait(self):
+    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
         observations, rewards, terminated, truncated, infos = self.vector.step(self._waiting)
         final = infos.pop("final_obs", None)
         infos.pop("_final_obs", None)
@@ -43,7 +44,7 @@ class StableBaselinesVec(_Base):
             out[i]["TimeLimit.truncated"] = bool(truncated[i])
         return observations, rewards, terminated | truncated, out
 
-    def step(self, actions: Any):
+    def step(self, actions: Any) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
         self.step_async(actions)
         return self.step_wait()
 
@@ -64,4 +65,5 @@ class StableBaselinesVec(_Base):
 
     def seed(self, seed: int | None = None) -> list[None]:
         self.vector._random = np.random.default_rng(seed)
+        return [None] * self.num_envs
         return [None] * self.num_envs

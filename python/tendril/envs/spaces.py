@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..views import Array
+
+__all__ = ["Box", "gymnasium", "many"]
+
 try:
     import gymnasium
     from gymnasium.spaces import Box
@@ -26,7 +30,7 @@ except ImportError:
         def seed(self, seed: int | None = None) -> None:
             self._random = np.random.default_rng(seed)
 
-        def sample(self) -> np.ndarray:
+        def sample(self) -> Array:
             low = np.where(np.isfinite(self.low), self.low, -1.0)
             high = np.where(np.isfinite(self.high), self.high, 1.0)
             return self._random.uniform(low, high, self.shape).astype(self.dtype)

@@ -14,6 +14,7 @@ from ..data import folder, reduced, robot
 from ..model import Model
 from ..scene import Scene
 from .core import VectorEnv
+from ..views import Array
 
 
 class ReachVector(VectorEnv):
@@ -30,12 +31,12 @@ class ReachVector(VectorEnv):
 
     idle = 0.0
 
-    def __init__(self, robots: int = 1, *, scene: str | os.PathLike | None = None,
-                 rom: str | os.PathLike | bool | None = None, tip: str | None = None, tolerance: float | None = None,
+    def __init__(self, robots: int = 1, *, scene: str | os.PathLike[str] | None = None,
+                 rom: str | os.PathLike[str] | bool | None = None, tip: str | None = None, tolerance: float | None = None,
                  hold: int = 5, max_steps: int = 20, rate: float = 0.2, goals: int = 256, seed: int | None = None,
                  **more: Any) -> None:  # fmt: skip
         scene = robot("trunk") if scene is None else scene
-        model = Model(scene, rom=reduced(scene) if rom in (None, True) else None if rom is False else rom)
+        model = Model(scene, rom=reduced(scene) if rom is None or rom is True else None if rom is False else rom)
         self.body = model.bodies[0].name
         if tip is None and not model.effectors and not model.probes:
             raise UsageError("the scene has neither an effector nor a probe that could reach a goal; add a probe")
@@ -80,22 +81,22 @@ class ReachVector(VectorEnv):
         self.places = np.concatenate(places)
         self.reach = float(np.linalg.norm(self.places - self.rest, axis=1).max())
 
-    def begin(self, robots: np.ndarray) -> None:
+    def begin(self, robots: Array) -> None:
         chosen = self._random.integers(len(self.places), size=self.robots)
         self.goal[robots] = self.places[chosen[robots]]
         self._commands[robots] = 0.0
         self._last[robots] = self._out[robots]
 
-    def command(self, actions: np.ndarray) -> np.ndarray:
+    def command(self, actions: Array) -> Array:
         self._commands = np.clip(self._commands + self.rate * actions, 0, 1)
         return self.low + self._commands * (self.high - self.low)
 
-    def observe(self) -> np.ndarray:
+    def observe(self) -> Array:
         tip, goal = (self._out - self.rest) / self.reach, (self.goal - self.rest) / self.reach
         moved = (self._out - self._last) / self.reach
         return np.concatenate([tip - goal, tip, goal, moved, self._commands], axis=1)
 
-    def reward(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    def reward(self) -> tuple[Array, dict[str, Array]]:
         self._last = self._previous
         distance = np.linalg.norm(self._out - self.goal, axis=1)
         return -distance / self.reach, {"distance": distance, "success": distance < self.tolerance}
@@ -110,7 +111,7 @@ class CrawlVector(VectorEnv):
 
     def __init__(self, robots: int = 1, *, hold: int = 5, max_steps: int = 100, seed: int | None = None,
                  **more: Any) -> None:  # fmt: skip
-        scene = Path(__file__).with_name("worm.yaml")
+        scene = folder() / "scenes" / "worm.yaml"
         model = Model(scene, rom=reduced(scene))
         self.body = "worm"
         inputs = [model.inputs[a.input] for a in model.actuators]
@@ -124,13 +125,13 @@ class CrawlVector(VectorEnv):
         self._previous = self._out.copy()
         self.reset(seed=seed)
 
-    def observe(self) -> np.ndarray:
+    def observe(self) -> Array:
         q, v = self._out[:, self._coords], self._out[:, self._rates]
         n = self.modes
         return np.concatenate([self._scale * q[:, :n], self._scale * v[:, :n], self._scale * q[:, n + 2 : n + 3],
                                q[:, n + 3 :], self._scale * v[:, n : n + 1], self._action], axis=1)  # fmt: skip
 
-    def reward(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    def reward(self) -> tuple[Array, dict[str, Array]]:
         x = self._out[:, self._middle][:, 0]
         return 100 * (x - self._previous[:, self._middle][:, 0]), {"x": x}
 
@@ -164,24 +165,24 @@ class GraspVector(VectorEnv):
         self._previous = self._out.copy()
         self.reset(seed=seed)
 
-    def command(self, actions: np.ndarray) -> np.ndarray:
+    def command(self, actions: Array) -> Array:
         whole = np.concatenate([np.repeat(actions[:, :4], 3, axis=1), actions[:, 4:]], axis=1)
         return super().command(whole)
 
-    def _centre(self, out: np.ndarray) -> np.ndarray:
+    def _centre(self, out: Array) -> Array:
         return out[:, self._ball].reshape(self.robots, -1, 3).mean(axis=1)
 
-    def observe(self) -> np.ndarray:
+    def observe(self) -> Array:
         centre = self._centre(self._out)
         rate = (centre - self._centre(self._previous)) / (self.hold * self.model.time_step)
         return np.concatenate([10 * (centre - self._start_centre), rate, self._out[:, self._force],
                                10 * self._out[:, self._hand], self._action], axis=1)  # fmt: skip
 
-    def begin(self, robots: np.ndarray) -> None:
+    def begin(self, robots: Array) -> None:
         if hasattr(self, "_previous"):
             self._previous[robots] = self._out[robots]
 
-    def reward(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    def reward(self) -> tuple[Array, dict[str, Array]]:
         height = self._centre(self._out)[:, 2] - self._start_centre[2]
         force = np.linalg.norm(self._out[:, self._force], axis=1)
         return 10 * np.maximum(height, 0) + 0.01 * (force > 0.1), {"height": height, "success": height > 0.05}
@@ -230,31 +231,31 @@ class PinchVector(VectorEnv):
         scene["reduction.body"] = ("left", "right")[finger]
         return scene
 
-    def command(self, actions: np.ndarray) -> np.ndarray:
+    def command(self, actions: Array) -> Array:
         pairs = np.stack([np.maximum(actions, 0), np.maximum(-actions, 0)], axis=2)  # a cable each way
         return self.low + pairs.reshape(self.robots, -1) * (self.high - self.low)
 
-    def _angle(self, out: np.ndarray) -> np.ndarray:
+    def _angle(self, out: Array) -> Array:
         spoke = out[:, self._parts[1]] - out[:, self._parts[0]]
         return np.arctan2(spoke[:, 1], spoke[:, 0])
 
-    def _turn(self) -> np.ndarray:
+    def _turn(self) -> Array:
         change = self._angle(self._out) - self._angle(self._previous)
         return (change + np.pi) % (2 * np.pi) - np.pi
 
-    def observe(self) -> np.ndarray:
+    def observe(self) -> Array:
         angle, tips = self._angle(self._out)[:, None], self._out[:, self._parts[2].start : self._parts[3].stop]
         rate = self._turn()[:, None] / (self.hold * self.model.time_step)
         forces = self._out[:, self._parts[4].start : self._parts[5].stop]
         return np.concatenate([np.sin(angle), np.cos(angle), rate, 100 * self._out[:, self._parts[0]],
                                100 * (tips - self._rest), forces, self._action], axis=1)  # fmt: skip
 
-    def begin(self, robots: np.ndarray) -> None:
+    def begin(self, robots: Array) -> None:
         if hasattr(self, "_previous"):
             self._previous[robots] = self._out[robots]
             self._turned[robots] = 0.0
 
-    def reward(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    def reward(self) -> tuple[Array, dict[str, Array]]:
         turn, hub = self._turn(), self._parts[0]
         self._turned += turn
         away = np.linalg.norm((self._out - self._previous)[:, hub][:, :2], axis=1)

@@ -16,7 +16,7 @@
 #define GRAIN    64   // columns a task
 #define ATTEMPTS 12
 
-typedef struct ecswWork
+typedef struct tdEcswMaker
 {
     const tdEcswTask *task;
     int s;           // rows of the sketch
@@ -27,6 +27,7 @@ typedef struct ecswWork
     double *columns; // rows x block
     double *sum;     // rows: of a block
     int64_t begin, end;
+    double *sketched; // of the block: its place in `sketch`, or all of that where there is room for one block
     bool stopped;
 } ecswWork;
 
@@ -50,10 +51,11 @@ static void gaussian(uint64_t seed, uint64_t counter, double *out)
     out[1] = radius * sin(6.283185307179586 * v);
 }
 
-static tdStatus prepare(ecswWork *w, tdError *error)
+// n: columns that the sketch has room for
+static tdStatus prepare(ecswWork *w, size_t n, tdError *error)
 {
     const tdEcswTask *task = w->task;
-    size_t rows = (size_t)task->rows, n = (size_t)task->n, many = (size_t)w->s;
+    size_t rows = (size_t)task->rows, many = (size_t)w->s;
     bool whole = w->s == task->rows;
     w->omega = td_take(whole ? 1 : many * rows + 1, sizeof(double));
     w->sketch = td_take(many * n, sizeof(double));
@@ -79,7 +81,7 @@ static void sketch_piece(void *context, int piece)
     const ecswWork *w = context;
     int64_t rows = w->task->rows, first = (int64_t)piece * GRAIN, count = w->end - w->begin - first;
     count = count < GRAIN ? count : GRAIN;
-    double *out = w->sketch + (w->begin + first) * w->s;
+    double *out = w->sketched + first * w->s;
     if (w->s == rows)
         memcpy(out, w->columns + first * rows, (size_t)(count * rows) * sizeof(double));
     else
@@ -87,24 +89,72 @@ static void sketch_piece(void *context, int piece)
                     w->columns + first * rows, (int)rows, 0, out, w->s);
 }
 
+static void go_to_block(ecswWork *w, int64_t begin)
+{
+    const tdEcswTask *task = w->task;
+    w->begin = begin;
+    w->end = begin + task->block < task->n ? begin + task->block : task->n;
+}
+
+// The block where it stands: its sketch and its sum.
+static tdStatus make_block(ecswWork *w, tdError *error)
+{
+    const tdEcswTask *task = w->task;
+    TD_TRY(task->columns(task->user, w->begin, w->end, w->columns, error));
+    td_parallel(task->tasks, td_pieces(w->end - w->begin, GRAIN), sketch_piece, w);
+    memset(w->sum, 0, (size_t)task->rows * sizeof(double));
+    for (int64_t j = 0; j < w->end - w->begin; j++)
+        cblas_daxpy((int)task->rows, 1, w->columns + j * task->rows, 1, w->sum, 1);
+    if (task->save != NULL)
+        TD_TRY(task->save(task->user, w->s, w->begin, w->end, w->sketched, w->sum, error));
+    return TD_OK;
+}
+
+tdStatus td_ecsw_maker_create(const tdEcswTask *task, int sketch, tdEcswMaker **out, tdError *error)
+{
+    ecswWork *w = *out = td_take(1, sizeof *w);
+    if (w == NULL)
+        return td_fail_memory(error, "the training data");
+    *w = (ecswWork){.task = task, .s = sketch};
+    openblas_set_num_threads(1);
+    tdStatus status = prepare(w, (size_t)task->block, error);
+    if (status != TD_OK)
+    {
+        td_ecsw_maker_free(w);
+        *out = NULL;
+        return status;
+    }
+    w->sketched = w->sketch;
+    return TD_OK;
+}
+
+void td_ecsw_maker_free(tdEcswMaker *maker)
+{
+    if (maker == NULL)
+        return;
+    free_work(maker);
+    free(maker);
+}
+
+tdStatus td_ecsw_make(tdEcswMaker *maker, int64_t block, tdError *error)
+{
+    go_to_block(maker, block * maker->task->block);
+    return make_block(maker, error);
+}
+
 // All columns, block by block: their sketch, and y.
 static tdStatus make_sketch(ecswWork *w, tdError *error)
 {
     const tdEcswTask *task = w->task;
+    w->sketched = w->sketch;
+    if (task->spread != NULL)
+        TD_TRY(task->spread(task->user, w, w->s, error));
     for (w->begin = 0; w->begin < task->n; w->begin = w->end)
     {
-        w->end = w->begin + task->block < task->n ? w->begin + task->block : task->n;
-        double *sketched = w->sketch + w->begin * w->s;
-        if (task->load == NULL || !task->load(task->user, w->s, w->begin, w->end, sketched, w->sum))
-        {
-            TD_TRY(task->columns(task->user, w->begin, w->end, w->columns, error));
-            td_parallel(task->tasks, td_pieces(w->end - w->begin, GRAIN), sketch_piece, w);
-            memset(w->sum, 0, (size_t)task->rows * sizeof(double));
-            for (int64_t j = 0; j < w->end - w->begin; j++)
-                cblas_daxpy((int)task->rows, 1, w->columns + j * task->rows, 1, w->sum, 1);
-            if (task->save != NULL)
-                TD_TRY(task->save(task->user, w->s, w->begin, w->end, sketched, w->sum, error));
-        }
+        go_to_block(w, w->begin);
+        w->sketched = w->sketch + w->begin * w->s;
+        if (task->load == NULL || !task->load(task->user, w->s, w->begin, w->end, w->sketched, w->sum))
+            TD_TRY(make_block(w, error));
         for (int64_t i = 0; i < task->rows; i++)
             if (!isfinite(w->sum[i]))
                 return td_fail(error, TD_ERROR_NUMERIC, "the training forces of elements %lld to %lld are not finite",
@@ -216,7 +266,7 @@ static tdStatus try_sketch(const tdEcswTask *task, int rows, tdArena *arena, tdE
 {
     ecswWork w = {.task = task, .s = rows};
     *result = (tdEcswResult){0};
-    tdStatus status = prepare(&w, error);
+    tdStatus status = prepare(&w, (size_t)task->n, error);
     if (status == TD_OK)
         status = make_sketch(&w, error);
     if (status == TD_OK)

@@ -26,6 +26,9 @@ tdStatus td_nnls(int64_t rows, int64_t n, const double *A, const double *y, doub
 /// Fills columns [begin, end) of G, `rows` apart; may be called from one thread only.
 typedef tdStatus (*tdColumnsFn)(void *user, int64_t begin, int64_t end, double *out, tdError *error);
 
+/// Makes blocks of columns for a sketch.
+typedef struct tdEcswMaker tdEcswMaker;
+
 typedef struct tdEcswTask
 {
     int64_t rows, n; ///< of G
@@ -45,7 +48,16 @@ typedef struct tdEcswTask
     bool (*load)(void *user, int sketch, int64_t begin, int64_t end, double *sketched, double *sum);
     tdStatus (*save)(void *user, int sketch, int64_t begin, int64_t end, const double *sketched, const double *sum,
                      tdError *error);
+    /// Several processes, with load and save: called before blocks are asked for one by one. It may make those that are
+    /// missing, here by the maker and elsewhere, and returns when they are there. May be NULL.
+    tdStatus (*spread)(void *user, tdEcswMaker *maker, int sketch, tdError *error);
 } tdEcswTask;
+
+/// Elsewhere: a maker of blocks for a sketch of so many rows. The task must outlive it.
+tdStatus td_ecsw_maker_create(const tdEcswTask *task, int sketch, tdEcswMaker **out, tdError *error);
+void td_ecsw_maker_free(tdEcswMaker *maker);
+/// Makes block number `block` and saves it.
+tdStatus td_ecsw_make(tdEcswMaker *maker, int64_t block, tdError *error);
 
 /// Why there are no more elements.
 typedef enum tdEcswEnd

@@ -25,6 +25,7 @@ struct tdEstimator
 {
     const tdTrainee *trainee;
     const char *scene, *file;
+    char *alone;
     tdSettings settings;
     tdState *rest;             // of full order: K0
     tdState *state;            // of full order: forces
@@ -36,14 +37,14 @@ struct tdEstimator
     const double *const *values;
 };
 
-tdStatus td_estimator_create(const tdTrainee *trainee, const char *scene, const char *file, const tdSettings *settings,
-                             tdEstimator **out, tdError *error)
+tdStatus td_estimator_create(const tdTrainee *trainee, const char *scene, char *alone, const char *file,
+                             const tdSettings *settings, tdEstimator **out, tdError *error)
 {
     const tdModel *model = trainee->model;
     tdEstimator *e = *out = td_take(1, sizeof *e);
     if (e == NULL)
         return td_fail_memory(error, "the estimates of errors");
-    *e = (tdEstimator){.trainee = trainee, .scene = scene, .file = file, .settings = *settings};
+    *e = (tdEstimator){.trainee = trainee, .scene = scene, .alone = alone, .file = file, .settings = *settings};
     e->work = td_take((size_t)trainee->n, sizeof(double));
     e->u = td_take((size_t)trainee->n_u + 1, sizeof(double));
     bool good = e->work != NULL && e->u != NULL;
@@ -99,8 +100,8 @@ tdStatus td_estimator_set(tdEstimator *e, const tdRom *rom, double amplitude, bo
     settings.rom = e->file;
     settings.rom_whole = true;
     settings.log = NULL; // what there is to say of the scene has been said
-    TD_TRY(td_model_load_edited(e->scene, &settings, td_walk_edit_static, NULL, &e->at_rest, error));
-    return settle ? td_model_load_edited(e->scene, &settings, td_walk_edit_moving, NULL, &e->moving, error) : TD_OK;
+    TD_TRY(td_model_load_edited(e->scene, &settings, td_walk_edit_static, e->alone, &e->at_rest, error));
+    return settle ? td_model_load_edited(e->scene, &settings, td_walk_edit_moving, e->alone, &e->moving, error) : TD_OK;
 }
 
 // ---------------------------------------------------------------- one place

@@ -14,9 +14,10 @@
 
 typedef struct tdEstimator tdEstimator;
 
-/// K0 is factored, once for all bases. `file`: where the reduced model is put for the moment.
-tdStatus td_estimator_create(const tdTrainee *trainee, const char *scene, const char *file, const tdSettings *settings,
-                             tdEstimator **out, tdError *error);
+/// K0 is factored, once for all bases. alone: of td_walk_edit_static(). `file`: where the reduced model is put for the
+/// moment.
+tdStatus td_estimator_create(const tdTrainee *trainee, const char *scene, char *alone, const char *file,
+                             const tdSettings *settings, tdEstimator **out, tdError *error);
 void td_estimator_free(tdEstimator *estimator);
 /// From now on with these modes; `rom` need not have domains. amplitude: size of displacements, over all coordinates.
 /// settle: where the static way ends, the reduced model moves on (walker.h); else that is enough to tell that it is

@@ -3,20 +3,24 @@
 
 #include "base/hash.h"
 #include "base/isa.h"
+#include "base/log.h"
 #include "base/timer.h"
+#include "body/soft.h"
 #include "reduce/offline/job_parts.h"
 #include "reduce/offline/walker.h"
 #include "reduce/reduced.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define JOB_FORMAT       3
-#define HELD_OUT_PLACES  40 // of a validation that the scene gives,
-#define HELD_OUT_DEFAULT 20 // and without one
+#define JOB_FORMAT       5
+#define FAR_OFF          0.05 // held-out error from which on places without an equilibrium are explained
+#define HELD_OUT_PLACES  40   // of a validation that the scene gives,
+#define HELD_OUT_DEFAULT 20   // and without one
 
 const char *td_reduce_phase_name(tdReducePhase phase)
 {
@@ -102,8 +106,17 @@ static tdStatus edit_static(void *context, tdScene *scene, tdError *error)
     given->pod_tolerance = task->pod_tolerance > 0 ? task->pod_tolerance : given->pod_tolerance;
     given->ecsw_tolerance = task->ecsw_tolerance > 0 ? task->ecsw_tolerance : given->ecsw_tolerance;
     given->max_modes = task->max_modes > 0 ? task->max_modes : given->max_modes;
+    given->find_pod = given->find_pod && task->pod_tolerance == 0;
+    given->find_ecsw = given->find_ecsw && task->ecsw_tolerance == 0;
+    given->error = task->error > 0 ? task->error : given->error;
+    given->memory = task->memory > 0 ? (int64_t)task->memory : given->memory;
+    if (task->error > 0 && !given->find_pod && !given->find_ecsw && (modes || given->samples != TD_SAMPLE_AUTO))
+        return td_fail_at(error, TD_ERROR_INPUT, scene->file, given->line, "reduction",
+                          "an error was requested, but %s: nothing could be changed to reach it",
+                          modes ? "basis modes has no samples" : "samples are not auto and both tolerances are given");
     TD_TRY(choose_body(scene, task->body, error));
-    return td_walk_edit_static(NULL, scene, error);
+    bool alone = task->alone && given->body >= 0;
+    return td_walk_edit_static(alone ? (void *)scene->bodies[given->body].name : NULL, scene, error);
 }
 
 static tdStatus load_model(tdJob *job, tdError *error)
@@ -112,9 +125,12 @@ static tdStatus load_model(tdJob *job, tdError *error)
     settings.rom = NULL;
     TD_TRY(td_model_load_edited(job->task->scene, &settings, edit_static, (void *)job->task, &job->model, error));
     settings.log = NULL; // all has been said
-    TD_TRY(td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, NULL, &job->moving, error));
     const tdScene *scene = &job->model->scene;
     const tdSceneReduction *given = &scene->reduction;
+    if (job->task->alone && given->body >= 0 &&
+        (job->alone = td_arena_copy(&job->arena, scene->bodies[given->body].name)) == NULL)
+        return td_fail_memory(error, "the job");
+    TD_TRY(td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, job->alone, &job->moving, error));
     if (given->body < 0)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, 0, "reduction",
                           "the scene has %d bodies; say which one is reduced, e.g. 'reduction: {body: %s}'",
@@ -136,7 +152,7 @@ static tdStatus plan_held_out(tdJob *job, tdError *error)
     if (given->line == 0 && job->model->scene.reduction.follow)
         return TD_OK; // what was learned is one motion: another one would tell nothing
     TD_TRY(td_sample_validation(job->model, &job->arena, &motion, &duration, error));
-    int64_t count = given->line > 0 ? HELD_OUT_PLACES : HELD_OUT_DEFAULT;
+    int64_t count = given->line != 0 ? HELD_OUT_PLACES : HELD_OUT_DEFAULT;
     if (job->model->scene.reduction.follow)
         count = (int64_t)ceil(duration / job->moving->scheme.h - 1e-6); // the steps of that motion
     if (given->motion == NULL && given->steps < count)
@@ -155,7 +171,7 @@ static uint64_t hash_path(const tdSamplePath *path)
 // parts.
 static void describe(tdJob *job, tdText *out)
 {
-    static const char *const samples[] = {"corners", "grid", "latin_hypercube", "greedy", "motion", "sequence"};
+    static const char *const samples[] = {"corners", "grid", "latin_hypercube", "greedy", "motion", "sequence", "auto"};
     const tdSceneReduction *given = &job->model->scene.reduction;
     td_text_format(out, "Tendril %s, work of 'tendril reduce', format %d\n", td_version(), JOB_FORMAT);
     td_text_format(out, "body %s\n", job->model->bodies[given->body].name);
@@ -185,37 +201,87 @@ static tdStatus open_work(tdJob *job, tdError *error)
     if (n < 0 || (size_t)n >= sizeof folder)
         return td_fail_at(error, TD_ERROR_IO, task->out, 0, NULL, "the path is too long");
     describe(job, &about);
-    tdStatus status = about.failed ? td_fail_memory(error, "the job")
-                                   : td_work_open(folder, about.data, task->restart, &job->work, error);
+    bool follows = job->crew != NULL && job->crew->rank > 0;
+    tdStatus status = about.failed       ? td_fail_memory(error, "the job")
+                      : follows          ? TD_OK
+                      : task->shares > 0 ? td_work_share(folder, about.data, &job->work, error)
+                                         : td_work_open(folder, about.data, task->restart, &job->work, error);
+    if (job->crew != NULL)
+        status = td_crew_agree(job->crew, status, error);
+    if (status == TD_OK && job->crew != NULL)
+    {
+        status = follows ? td_work_join(folder, about.data, &job->work, error) : TD_OK;
+        status = td_crew_agree(job->crew, status, error);
+    }
     free(about.data);
     job->report->resumed = job->work.resumed;
     return status;
 }
 
-// Loads that acted in training, and between which values.
+static void note_range(const tdSamplePath *path, int input, double *low, double *high)
+{
+    for (int64_t k = 0; k < path->count; k++)
+    {
+        double value = input < 0 ? 1 : path->values[k * path->n + input];
+        *low = k == 0 ? value : fmin(*low, value);
+        *high = k == 0 ? value : fmax(*high, value);
+    }
+}
+
+// Loads and actuators that acted in training, and between which values.
 static tdStatus note_loads(tdJob *job, tdError *error)
 {
     tdRom *rom = &job->rom;
     const tdSamplePath *path = &job->path;
     tdDeadLoads loads;
     TD_TRY(td_soft_dead_loads(job->model, job->trainee.body, &job->arena, &loads, error));
-    rom->load_low = TD_TAKE(&job->arena, double, loads.n);
-    rom->load_high = TD_TAKE(&job->arena, double, loads.n);
-    if (rom->load_low == NULL || rom->load_high == NULL)
+    int most = loads.n + job->model->n_actuators;
+    rom->load_low = TD_TAKE(&job->arena, double, most);
+    rom->load_high = TD_TAKE(&job->arena, double, most);
+    rom->loads = TD_TAKE(&job->arena, const char *, most);
+    if (rom->load_low == NULL || rom->load_high == NULL || rom->loads == NULL)
         return td_fail_memory(error, "the loads");
-    rom->n_loads = loads.n;
-    rom->loads = loads.what;
     for (int i = 0; i < loads.n; i++)
-        for (int64_t k = 0; k < path->count; k++)
-        {
-            double value = loads.input[i] < 0 ? 1 : path->values[k * path->n + loads.input[i]];
-            rom->load_low[i] = k == 0 ? value : fmin(rom->load_low[i], value);
-            rom->load_high[i] = k == 0 ? value : fmax(rom->load_high[i], value);
-        }
+    {
+        rom->loads[rom->n_loads] = loads.what[i];
+        note_range(path, loads.input[i], &rom->load_low[rom->n_loads], &rom->load_high[rom->n_loads]);
+        rom->n_loads++;
+    }
+    for (int a = 0; a < job->model->n_actuators; a++)
+    {
+        const tdActuator *actuator = &job->model->actuators[a];
+        char what[TD_DRIVE_TEXT];
+        if (!td_soft_drive_text(job->model, job->trainee.body, a, actuator->given->drive, what))
+            continue;
+        if ((rom->loads[rom->n_loads] = td_arena_copy(&job->arena, what)) == NULL)
+            return td_fail_memory(error, "the loads");
+        double *low = &rom->load_low[rom->n_loads], *high = &rom->load_high[rom->n_loads];
+        note_range(path, actuator->input, low, high);
+        *low = fmin(*low, 0); // from where training begins
+        *high = fmax(*high, 0);
+        rom->n_loads++;
+    }
     return TD_OK;
 }
 
-static tdStatus begin(tdJob *job, tdError *error)
+// A bound that was given is kept, or refused before any work. Without one, a trajectory takes what it takes.
+static tdStatus check_memory(const tdJob *job, tdError *error)
+{
+    const tdSceneReduction *given = &job->model->scene.reduction;
+    double need = given->basis == TD_BASIS_SNAPSHOTS ? td_job_worker_bytes(job) : 0;
+    if (job->task->memory == 0 || need <= (double)given->memory)
+        return TD_OK;
+    return td_fail_at(
+        error, TD_ERROR_MEMORY, job->model->scene.file, given->line, "reduction",
+        "one trajectory at a time takes %.3g MB beside the scene, and --memory allows %.3g MB; allow more, "
+        "or use a coarser mesh%s",
+        1e-6 * need, 1e-6 * (double)given->memory,
+        job->model->bodies[job->trainee.body].soft->linear.amg == NULL
+            ? ", or 'solver: {type: amg}', which needs no factor"
+            : "");
+}
+
+static tdStatus plan(tdJob *job, tdError *error)
 {
     TD_TRY(load_model(job, error));
     const tdModel *model = job->model;
@@ -248,7 +314,16 @@ static tdStatus begin(tdJob *job, tdError *error)
                        .distance_threshold = NAN};
     if (model->scene.reduction.basis == TD_BASIS_SNAPSHOTS)
         TD_TRY(note_loads(job, error));
-    return open_work(job, error);
+    return check_memory(job, error);
+}
+
+// Ranks go on together or not at all.
+static tdStatus begin(tdJob *job, tdError *error)
+{
+    tdStatus status = plan(job, error);
+    if (job->crew != NULL)
+        status = td_crew_agree(job->crew, status, error);
+    return status == TD_OK ? open_work(job, error) : status;
 }
 
 // ---------------------------------------------------------------- phases
@@ -267,19 +342,73 @@ static void note_time(tdJob *job)
     }
 }
 
+// Corners before all else: what has no equilibrium there is told at once, and not after hours.
+static tdStatus pilot(tdJob *job, tdError *error)
+{
+    tdSamplePath corners = job->path;
+    int failed = 0;
+    corners.n_trajectories = 1 + job->path.n_pilots;
+    TD_TRY(td_job_visit(job, "snapshots", &corners, false, error));
+    for (int t = 1; t < corners.n_trajectories && !job->stopped; t++)
+    {
+        tdJobTrajectory data;
+        TD_TRY(td_job_take(job, &corners, t, false, &data, error));
+        if (td_job_load(job, "snapshots", &corners, t, false, &data) && data.found.failed > 0 && failed++ == 0)
+        {
+            snprintf(job->report->why, sizeof job->report->why, "%s", data.found.why);
+            job->failure = data.found.failure;
+        }
+        td_job_drop(&data);
+    }
+    if (2 * failed <= job->path.n_pilots)
+        return TD_OK;
+    td_job_explain(job, job->report->advice, sizeof job->report->advice);
+    td_log(&job->task->settings, TD_LOG_WARNING,
+           "%d of %d corners of the ranges have no equilibrium, the first at %s; %s. Training continues with points "
+           "that have one",
+           failed, job->path.n_pilots, job->report->why, job->report->advice);
+    return TD_OK;
+}
+
 static tdStatus snapshots(tdJob *job, tdError *error)
 {
     if (job->model->scene.reduction.samples == TD_SAMPLE_GREEDY)
-        return td_job_greedy(job, error);
+        return job->later ? TD_OK : td_job_greedy(job, error); // its places stay
     td_job_begin(job, TD_REDUCE_SNAPSHOTS, job->work.key, job->path.count);
-    return td_job_visit(job, "snapshots", &job->path, false, error);
+    if (job->path.n_pilots == 0 || job->later)
+        return td_job_visit(job, "snapshots", &job->path, false, error);
+    TD_TRY(pilot(job, error));
+    if (job->stopped)
+        return TD_OK;
+    job->done = 0; // corners are found again on the way, and counted then
+    TD_TRY(td_job_visit(job, "snapshots", &job->path, false, error));
+    if (!job->counted)
+        job->report->reused[TD_REDUCE_SNAPSHOTS] -= job->path.start[1 + job->path.n_pilots];
+    return TD_OK;
 }
 
-static tdStatus run_phases(tdJob *job, tdError *error)
+// Shapes of full order by which settings are found: where training has not been, and of motions.
+static tdStatus look_ahead(tdJob *job, tdError *error)
+{
+    tdJobMotion motion[2] = {0};
+    if (!td_job_adapts(job))
+        return TD_OK;
+    bool learns = td_job_learns_motion(job);
+    td_job_begin(job, TD_REDUCE_CHECK, td_work_key(job->equilibria, &job->held_out.count, sizeof job->held_out.count),
+                 job->held_out.count + (learns ? 2 : 0) * td_job_motion_steps(job));
+    tdStatus status = td_job_visit(job, "check-full", &job->held_out, true, error);
+    for (int k = 0; k < 2 && learns && status == TD_OK && !job->stopped; k++)
+        status = td_job_look_at_motion(job, k == 1, &motion[k], error);
+    free(motion[0].q);
+    free(motion[1].q);
+    return status;
+}
+
+static tdStatus run_round(tdJob *job, tdError *error)
 {
     typedef tdStatus (*Phase)(tdJob * job, tdError * error);
-    static const Phase of_domains[] = {snapshots, td_job_pod, td_job_ecsw, td_job_check, NULL};
-    static const Phase of_snapshots[] = {snapshots, td_job_pod, td_job_polynomials, td_job_check, NULL};
+    static const Phase of_domains[] = {snapshots, look_ahead, td_job_pod, td_job_ecsw, td_job_check, NULL};
+    static const Phase of_snapshots[] = {snapshots, look_ahead, td_job_pod, td_job_polynomials, td_job_check, NULL};
     static const Phase of_vibrations[] = {td_job_modes, td_job_ecsw, td_job_check, NULL};
     static const Phase of_modes[] = {td_job_modes, td_job_polynomials, td_job_check, NULL};
     const tdSceneReduction *given = &job->model->scene.reduction;
@@ -296,24 +425,51 @@ static tdStatus run_phases(tdJob *job, tdError *error)
     return TD_OK;
 }
 
+static tdStatus run_phases(tdJob *job, tdError *error)
+{
+    bool again = true;
+    if (job->crew != NULL)
+        TD_TRY(td_job_spread(job, error));
+    TD_TRY(td_job_skip_rounds(job, error));
+    while (again && !job->stopped)
+    {
+        td_job_begin_round(job);
+        TD_TRY(run_round(job, error));
+        TD_TRY(td_job_again(job, &again, error));
+        job->later = true;
+    }
+    if (job->stopped)
+        return TD_OK;
+    const tdReduceReport *report = job->report;
+    td_job_note_domains(job);
+    if (report->failures > 0 && !(report->held_out_error <= FAR_OFF))
+        td_job_explain(job, job->report->advice, sizeof job->report->advice);
+    return job->stopped ? TD_OK : td_job_precision(job, error);
+}
+
 // A model that is far off does more harm than good.
 static tdStatus judge(const tdJob *job, tdError *error)
 {
     const tdReduceReport *report = job->report;
-    if (job->task->accept || !(report->held_out_error > TD_REDUCE_ACCEPTED))
+    if (job->task->accept)
         return TD_OK;
-    char failures[480] = "", advice[160];
+    if (report->held_out_places == 0 && report->held_out_failures > 0)
+        return td_fail(error, TD_ERROR_NUMERIC,
+                       "the reduced model has no equilibrium at any of %lld points that it was not trained on, and was "
+                       "not written (use --accept to write it as it is; the work is kept). Use a smaller "
+                       "ecsw_tolerance, or remove it so that it is found, or use narrower ranges of the actuators",
+                       (long long)report->held_out_failures);
+    if (!(report->held_out_error > TD_REDUCE_ACCEPTED))
+        return TD_OK;
+    char failures[560] = "";
     if (report->failures > 0)
-    {
-        td_job_explain(job, advice, sizeof advice);
-        snprintf(failures, sizeof failures, "; %lld places of training have no equilibrium, the first at %.200s; %s",
-                 (long long)report->failures, report->why, advice);
-    }
+        snprintf(failures, sizeof failures, "; %lld training points have no equilibrium: %.240s; the first at %.200s",
+                 (long long)report->failures, report->advice, report->why);
     return td_fail(
         error, TD_ERROR_NUMERIC,
-        "the reduced model is off by %.0f %% at places that it was not trained on, and was not written%s. Take more "
-        "samples, smaller tolerances or narrower ranges of the actuators, or write it as it is with --accept. The work "
-        "is kept",
+        "the reduced model has an error of %.0f %% at points that it was not trained on, and was not written (use "
+        "--accept to write it as it is; the work is kept). Use more samples, smaller tolerances or narrower "
+        "ranges of the actuators%s",
         100 * report->held_out_error, failures);
 }
 
@@ -334,30 +490,43 @@ tdStatus td_reduce(const tdReduceTask *given, tdReduceReport *report, tdError *e
 {
     tdReduceTask all = *given, *task = &all;
     all.settings.full_order = true; // the file that is made is compared with it
+    assert(task->shares == 0 || (task->share >= 1 && task->share <= task->shares && task->work != NULL));
     *report = (tdReduceReport){.held_out_error = NAN, .held_out_worst = NAN, .motion_error = NAN, .motion_worst = NAN};
     tdJob job = {.task = task, .report = report, .work = {.lock = TD_UNLOCKED}};
+    job.crew = task->crew != NULL && task->crew->size > 1 ? task->crew : NULL;
+    bool leads = job.crew == NULL || job.crew->rank == 0, begun = false;
     pthread_mutex_init(&job.mutex, NULL);
     tdStatus status = begin(&job, error);
-    if (status == TD_OK)
+    begun = status == TD_OK;
+    if (begun)
     {
         job.clock = td_seconds();
         job.phase = job.model->scene.reduction.basis == TD_BASIS_MODES ? TD_REDUCE_MODES : TD_REDUCE_SNAPSHOTS;
-        status = run_phases(&job, error);
+        status = task->merge ? td_job_complete(&job, error) : TD_OK;
     }
+    begun = begun && job.crew != NULL;
+    if (begun && !leads)
+        status = td_job_follow(&job, error);
+    else if (status == TD_OK)
+        status = task->shares > 0 ? td_job_share(&job, error) : run_phases(&job, error);
     if (status == TD_CANCELLED)
     {
         job.stopped = true;
         status = TD_OK;
     }
     report->stopped = status == TD_OK && job.stopped;
-    if (status == TD_OK && !job.stopped)
+    bool whole = status == TD_OK && !job.stopped && task->shares == 0 && leads;
+    if (whole)
         status = judge(&job, error);
-    if (status == TD_OK && !job.stopped)
+    if (whole && status == TD_OK)
         status = write_rom(&job, error);
+    if (begun && leads)
+        td_job_dismiss(&job, job.stopped ? TD_CANCELLED : status, error);
     td_work_close(&job.work, status == TD_OK && !job.stopped && !task->keep && task->work == NULL);
     td_tasks_free(job.tasks);
     td_model_free(job.model);
     td_model_free(job.moving);
+    td_arena_free(&job.round);
     td_arena_free(&job.arena);
     pthread_mutex_destroy(&job.mutex);
     return status;

@@ -13,7 +13,8 @@
 //     polynomials  forces as polynomials of the coordinates                               -> P, Q, S
 //
 // What is done lies in a folder beside the output, so that the job goes on where it was killed; the file that comes out
-// is the same, whatever happened on the way and however many threads there were, but for its timings. Each part there
+// is the same, whatever happened on the way and however many threads there were, but for its timings. Several processes
+// may share the equilibria, which take the most time by far (job_share.c). Each part there
 // has the key of what it depends on, so that with other tolerances, or another validation, only what depends on them is
 // done again:
 //
@@ -45,12 +46,24 @@ typedef struct tdReduceTask
     const char *scene;                    ///< file
     const char *out;                      ///< file of the reduced model
     const char *body;                     ///< in the place of the scene's `reduction.body`; NULL: that one
+    bool alone;                           ///< as if it were the only body, and nothing held or touched it (alone.h)
     const char *work;                     ///< folder of the work, which stays; NULL: `out`.work
     bool restart;                         ///< throw work away that lies there
     bool keep;                            ///< leave the work folder
     double pod_tolerance, ecsw_tolerance; ///< in the place of the scene's; 0: those
+    double error;                         ///< likewise
     int max_modes;
-    bool accept; ///< write a model whose held_out_error is above TD_REDUCE_ACCEPTED too
+    /// > 0: this process computes the share number `share`, from 1 on, of `shares` of the equilibria, and makes no
+    /// model; others do the same in the same `work` at the same time, on any machine.
+    int share, shares;
+    bool merge;    ///< make the model from the equilibria that shares have left in `work`; what is missing is refused
+    bool tsqr;     ///< modes of all snapshots at once, in blocks of rows (tsqr.h), in the place of one trajectory after
+                   ///< another
+    double memory; ///< [bytes] in the place of the scene's `reduction.memory`; 0: that
+    bool accept;   ///< write a model whose held_out_error is above TD_REDUCE_ACCEPTED too
+    /// Processes that were started together: rank 0 leads and writes the file, the others help it; all call td_reduce
+    /// with the same task. NULL: this one alone.
+    const struct tdCrew *crew;
     tdSettings settings;
     /// Told of progress, by one thread at a time; false: stop in order. May be NULL. total 0: not known.
     bool (*progress)(void *user, tdReducePhase phase, int64_t done, int64_t total);
@@ -75,12 +88,20 @@ typedef struct tdReduceReport
     bool stopped;                     ///< by `progress`: no file was written, the work is kept
     bool resumed;                     ///< work of an earlier run was found
     int64_t reused[TD_REDUCE_PHASES]; ///< of it: equilibria, bases, elements, domains and second choices; 0: none
+    int64_t trajectories, places;     ///< of full order: of this share, or of all
+    double trajectory_seconds;        ///< that those took together, by whoever computed them,
+    double longest_trajectory;        ///< and the longest of them: no number of processes does it all in less
     int64_t snapshots;                ///< at places of the samples,
-    int64_t weight_snapshots;         ///< and before them, while gravity comes on
+    int64_t weight_snapshots;         ///< and before them, while gravity comes on,
+    int64_t moving_snapshots;         ///< and moments of a motion
+    int rounds;                       ///< of training with other settings, until the error asked for held
+    double ecsw_tolerance;            ///< of the last of them
+    double asked;                     ///< error that was asked for
     int64_t greedy_added;             ///< samples greedy: places that were added,
     double greedy_error;              ///< and the estimated error at the worst candidate then
     int64_t failures;                 ///< places without an equilibrium
-    char why[320];                    ///< the first of those
+    char why[440];                    ///< the first of those,
+    char advice[400];                 ///< and what would do, where they spoil the model; empty: not looked for
     int modes;
     double pod_error;
     int64_t elements, rid_elements; ///< of the body, of all domains
@@ -98,5 +119,6 @@ typedef struct tdReduceReport
     uint64_t content;                      ///< td_rom_hash
 } tdReduceReport;
 
-/// Does all of it. A stop is no error.
+/// Does all of it, or a share. A stop is no error. Of several ranks all return the same status; the report is that of
+/// rank 0.
 tdStatus td_reduce(const tdReduceTask *task, tdReduceReport *report, tdError *error);

@@ -12,10 +12,33 @@
 
 #define KEPT_SIGMA 1e-10 // relative to the largest: what falls below is rounding
 
+typedef tdStatus (*UseFn)(tdJob *job, const tdSnapshots *found, void *user, tdError *error);
+
+// Moments of a motion, which have what inertia does to the shape, as one trajectory through `use`.
+static tdStatus each_moment(tdJob *job, UseFn use, void *user, tdError *error)
+{
+    tdJobMotion motion = {0};
+    if (!td_job_learns_motion(job))
+        return TD_OK;
+    tdStatus status = td_job_full_motion(job, true, &motion, error);
+    int64_t n = job->trainee.n, n_u = job->trainee.n_u;
+    tdSnapshots found = {.reached = motion.n,
+                         .u = td_take((size_t)(motion.n * n_u + 1), sizeof(double)),
+                         .d = td_take((size_t)(motion.n * n + 1), sizeof(double))};
+    if (status == TD_OK && (found.u == NULL || found.d == NULL))
+        status = td_fail_memory(error, "a motion of training");
+    for (int64_t k = 0; k < motion.n && status == TD_OK; k++)
+        td_trainee_split(&job->trainee, motion.q + k * n, found.u + k * n_u, found.d + k * n);
+    if (status == TD_OK && motion.n > 0 && !job->stopped)
+        status = use(job, &found, user, error);
+    free(found.u);
+    free(found.d);
+    free(motion.q);
+    return status;
+}
+
 // Snapshots of all trajectories through `use`, in order.
-static tdStatus each_trajectory(tdJob *job,
-                                tdStatus (*use)(tdJob *job, const tdSnapshots *found, void *user, tdError *error),
-                                void *user, tdError *error)
+static tdStatus each_trajectory(tdJob *job, UseFn use, void *user, tdError *error)
 {
     tdStatus status = TD_OK;
     for (int t = 0; t < job->path.n_trajectories && status == TD_OK; t++)
@@ -25,10 +48,10 @@ static tdStatus each_trajectory(tdJob *job,
         status = td_job_load(job, "snapshots", &job->path, t, false, &data)
                      ? use(job, &data.found, user, error)
                      : td_fail_at(error, TD_ERROR_IO, job->work.folder, 0, NULL,
-                                  "snapshots that were there are gone; start again with --restart");
+                                  "existing snapshots have disappeared; start again with --restart");
         td_job_drop(&data);
     }
-    return status;
+    return status == TD_OK ? each_moment(job, use, user, error) : status;
 }
 
 static tdStatus count_snapshots(tdJob *job, const tdSnapshots *found, void *user, tdError *error)
@@ -36,10 +59,15 @@ static tdStatus count_snapshots(tdJob *job, const tdSnapshots *found, void *user
     (void)user;
     (void)error;
     tdReduceReport *report = job->report;
-    for (int64_t k = 0; k < found->reached; k++)
+    if (found->place == NULL)
+        report->moving_snapshots += found->reached;
+    for (int64_t k = 0; k < found->reached && found->place != NULL; k++)
         report->weight_snapshots += job->path.weight[found->place[k]] < 1;
     if (found->failed > 0 && report->failures == 0)
+    {
         snprintf(report->why, sizeof report->why, "%s", found->why);
+        job->failure = found->failure;
+    }
     report->failures += found->failed;
     job->n_found += found->reached;
     return TD_OK;
@@ -99,16 +127,19 @@ typedef struct BasisHead
 {
     int64_t r, n_sigma, n_lambda, vibrating; // the last: states of training
     double pod_error;
+    double left[2], least[2]; // tdJob
 } BasisHead;
 
 static tdStatus take_basis(tdJob *job, const BasisHead *head, tdError *error)
 {
     tdRom *rom = &job->rom;
-    tdArena *arena = &job->arena;
+    tdArena *arena = &job->round;
     rom->r = (int)head->r;
     rom->n_sigma = (int)head->n_sigma;
     rom->n_lambda = (int)head->n_lambda;
     rom->pod_error = head->pod_error;
+    memcpy(job->left, head->left, sizeof job->left);
+    memcpy(job->least, head->least, sizeof job->least);
     job->n_k = job->n_found + head->vibrating;
     rom->phi = TD_TAKE(arena, double, job->trainee.n * rom->r);
     rom->sigma = TD_TAKE(arena, double, rom->n_sigma);
@@ -137,27 +168,43 @@ static int list_basis(const tdJob *job, tdWorkPart pieces[BASIS_PIECES])
     return BASIS_PIECES;
 }
 
+// What r modes leave of the snapshots.
+static double left_behind(const tdPod *pod, int r)
+{
+    const double *sigma = td_pod_sigma(pod);
+    double left = 0, all = 0;
+    for (int i = 0; i < td_pod_rank(pod); i++)
+    {
+        all += sigma[i] * sigma[i];
+        left += i >= r ? sigma[i] * sigma[i] : 0;
+    }
+    return sqrt(left / all);
+}
+
 // How many modes the snapshots need, and what these leave.
-static tdStatus count_modes(const tdJob *job, const tdPod *pod, BasisHead *head, tdError *error)
+static tdStatus count_modes(tdJob *job, const tdPod *pod, BasisHead *head, tdError *error)
 {
     const tdSceneReduction *given = &job->model->scene.reduction;
     head->n_sigma = td_pod_rank(pod);
     head->r = td_pod_modes(pod, given->pod_tolerance, &head->pod_error);
+    if (head->r > 0 && td_job_adapts(job))
+    {
+        int r = (int)head->r;
+        TD_TRY(td_job_count_modes(job, pod, &r, error));
+        memcpy(head->left, job->left, sizeof head->left);
+        memcpy(head->least, job->least, sizeof head->least);
+        if (r > head->r)
+            head->pod_error = left_behind(pod, r);
+        head->r = r;
+    }
     if (head->r == 0)
         return td_fail_at(error, TD_ERROR_NUMERIC, job->model->scene.file, given->line, "reduction",
                           "body '%s' does not move in any of the %lld snapshots; do the actuators act on it?",
                           job->model->bodies[job->trainee.body].name, (long long)job->n_found);
     if (head->r <= given->max_modes)
         return TD_OK;
-    const double *sigma = td_pod_sigma(pod);
-    double left = 0, all = 0;
-    for (int i = 0; i < head->n_sigma; i++)
-    {
-        all += sigma[i] * sigma[i];
-        left += i >= given->max_modes ? sigma[i] * sigma[i] : 0;
-    }
     head->r = given->max_modes;
-    head->pod_error = sqrt(left / all);
+    head->pod_error = left_behind(pod, given->max_modes);
     return TD_OK;
 }
 
@@ -208,6 +255,45 @@ static tdStatus make_basis(tdJob *job, const tdPod *pod, tdError *error)
     return status;
 }
 
+/// What the snapshots are, for td_job_tsqr.
+typedef struct Listed
+{
+    int64_t *reached;
+    int trajectory;
+    int64_t n_moments;
+    double *moments;
+} Listed;
+
+static tdStatus list_snapshots(tdJob *job, const tdSnapshots *found, void *user, tdError *error)
+{
+    Listed *listed = user;
+    td_job_progress(job, 1);
+    if (found->place != NULL)
+    {
+        listed->reached[listed->trajectory++] = found->reached;
+        return TD_OK;
+    }
+    size_t bytes = (size_t)(found->reached * job->trainee.n) * sizeof(double);
+    listed->moments = td_take(bytes + 1, 1);
+    if (listed->moments == NULL)
+        return td_fail_memory(error, "a motion of training");
+    memcpy(listed->moments, found->d, bytes);
+    listed->n_moments = found->reached;
+    return TD_OK;
+}
+
+static tdStatus decompose_rows(tdJob *job, int most, tdPod **pod, tdError *error)
+{
+    Listed listed = {.reached = td_take((size_t)job->path.n_trajectories + 1, sizeof(int64_t))};
+    tdStatus status = listed.reached == NULL ? td_fail_memory(error, "the decomposition of snapshots")
+                                             : each_trajectory(job, list_snapshots, &listed, error);
+    if (status == TD_OK)
+        status = td_job_tsqr(job, listed.reached, listed.n_moments, listed.moments, most, pod, error);
+    free(listed.reached);
+    free(listed.moments);
+    return status;
+}
+
 static tdStatus decompose(tdJob *job, tdError *error)
 {
     const tdSceneReduction *given = &job->model->scene.reduction;
@@ -217,8 +303,14 @@ static tdStatus decompose(tdJob *job, tdError *error)
     most = job->n_found < most ? job->n_found : most;
     most = fits < (double)most ? (int64_t)fits : most;
     tdPod *pod = NULL;
-    TD_TRY(td_pod_create(job->trainee.n, most < 1 ? 1 : (int)most, KEPT_SIGMA, &pod, error));
-    tdStatus status = each_trajectory(job, add_snapshots, pod, error);
+    most = most < 1 ? 1 : most;
+    tdStatus status = TD_OK;
+    if (job->task->tsqr)
+        status = decompose_rows(job, (int)most, &pod, error);
+    else
+        status = td_pod_create(job->trainee.n, (int)most, KEPT_SIGMA, &pod, error);
+    if (status == TD_OK && !job->task->tsqr)
+        status = each_trajectory(job, add_snapshots, pod, error);
     if (status == TD_OK)
         status = make_basis(job, pod, error);
     td_pod_free(pod);
@@ -232,6 +324,11 @@ static uint64_t basis_key(const tdJob *job)
     const int64_t counts[] = {given->max_modes, given->memory, given->modes, (int64_t)given->seed};
     uint64_t key = td_work_key(job->equilibria, counts, sizeof counts);
     key = td_work_key(key, &given->pod_tolerance, sizeof given->pod_tolerance);
+    const double asked[] = {job->share, given->error};
+    if (td_job_adapts(job))
+        key = td_work_key(key, asked, sizeof asked);
+    if (job->task->tsqr)
+        key = td_work_key(key, "tsqr", 4);
     for (int t = 0; t < job->path.n_trajectories; t++)
     {
         uint64_t one = td_job_trajectory_key(job, &job->path, t, false);
@@ -258,15 +355,14 @@ tdStatus td_job_pod(tdJob *job, tdError *error)
     const tdScene *scene = &job->model->scene;
     if (2 * report->failures > job->path.count)
     {
-        char advice[240];
-        td_job_explain(job, advice, sizeof advice);
+        td_job_explain(job, report->advice, sizeof report->advice);
         return td_fail_at(error, TD_ERROR_NUMERIC, scene->file, scene->reduction.line, "reduction",
-                          "%lld of %lld places have no equilibrium, the first at %.280s; %s",
-                          (long long)report->failures, (long long)job->path.count, report->why, advice);
+                          "%lld of %lld sample points have no equilibrium, the first at %.280s; %s",
+                          (long long)report->failures, (long long)job->path.count, report->why, report->advice);
     }
-    report->snapshots = job->rom.n_snapshots = job->n_found - report->weight_snapshots;
+    report->snapshots = job->rom.n_snapshots = job->n_found - report->weight_snapshots - report->moving_snapshots;
     job->basis = basis_key(job);
-    td_job_begin(job, TD_REDUCE_POD, job->basis, job->path.n_trajectories);
+    td_job_begin(job, TD_REDUCE_POD, job->basis, job->path.n_trajectories + td_job_learns_motion(job));
     BasisHead head;
     tdWorkPart about = {&head, sizeof head}, pieces[BASIS_PIECES];
     bool found = td_work_load(&job->work, job->basis, "basis-head.part", 1, &about);
@@ -276,10 +372,11 @@ tdStatus td_job_pod(tdJob *job, tdError *error)
         found = td_work_load(&job->work, job->basis, "basis.part", list_basis(job, pieces), pieces);
     }
     if (found)
-        td_job_progress(job, job->path.n_trajectories);
+        td_job_progress(job, job->total);
     else
         TD_TRY(decompose(job, error));
-    report->reused[TD_REDUCE_POD] = found;
+    if (!job->later)
+        report->reused[TD_REDUCE_POD] = found;
     TD_TRY(td_job_frame(job, error));
     job->training = training_key(job);
     td_job_ranges(job);

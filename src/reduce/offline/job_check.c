@@ -24,8 +24,9 @@ void td_job_add_error(tdJobErrors *errors, double off, double size, const tdRepo
 
 static tdStatus take_errors(tdArena *arena, int64_t most, tdJobErrors *out, tdError *error)
 {
-    *out = (tdJobErrors){.most = most, .indicator = TD_TAKE(arena, double, 3 * most), .distance = NULL};
-    if (out->indicator == NULL)
+    *out = (tdJobErrors){
+        .most = most, .indicator = TD_TAKE(arena, double, 3 * most), .place = TD_TAKE(arena, int64_t, most)};
+    if (out->indicator == NULL || out->place == NULL)
         return td_fail_memory(error, "the check");
     out->distance = out->indicator + most;
     out->found = out->distance + most;
@@ -57,8 +58,8 @@ double td_job_apart(const tdTrainee *trainee, const double *full, const double *
 /// The comparison as a whole.
 typedef struct Check
 {
-    tdJobErrors places, motion;
-    double *shape; // room for td_job_apart
+    tdJobErrors *places, motion; // the first is of the job
+    double *shape;               // room for td_job_apart
 } Check;
 
 static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajectory, Check *check, tdError *error)
@@ -71,7 +72,7 @@ static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajector
     tdStatus status = td_job_load(job, "check-full", &job->held_out, trajectory, true, &data)
                           ? td_walker_create(walk, &quiet, &walker, error)
                           : td_fail_at(error, TD_ERROR_IO, job->work.folder, 0, NULL,
-                                       "equilibria that were there are gone; start again with --restart");
+                                       "existing equilibria have disappeared; start again with --restart");
     for (int64_t k = 0; status == TD_OK && k < data.found.reached; k++)
     {
         bool reached = false;
@@ -81,14 +82,42 @@ static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajector
         {
             double size = 0, off = td_job_apart(&job->trainee, data.found.q + k * job->trainee.n,
                                                 td_walker_nodes(walker, job->trainee.body), check->shape, &size);
-            td_job_add_error(&check->places, off, size, td_walker_report(walker));
+            check->places->place[check->places->n] = data.found.place[k];
+            td_job_add_error(check->places, off, size, td_walker_report(walker));
         }
         else if (status == TD_OK)
-            check->places.failed++;
+            check->places->failed++;
     }
-    check->places.failed += data.found.failed;
+    check->places->failed += data.found.failed;
     td_walker_free(walker);
     td_job_drop(&data);
+    return status;
+}
+
+void td_job_candidate(const tdJob *job, char out[PATH_MAX])
+{
+    td_work_path(&job->work, "candidate.h5", out);
+}
+
+// At held-out places, with the candidate's elements or with all.
+static tdStatus compare_places(tdJob *job, const char *rom, bool whole, Check *check, tdError *error)
+{
+    tdModel *at_rest = NULL, *moving = NULL;
+    tdSettings settings = job->task->settings;
+    settings.rom = rom;
+    settings.rom_whole = whole;
+    settings.log = NULL; // what there is to say of the scene has been said
+    // Of a body that nothing holds there is no static one; it would not be used, as the walk settles from the start.
+    tdStatus status = TD_OK;
+    if (job->trainee.frame == TD_FRAME_FIXED && !job->trainee.touching)
+        status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_static, job->alone, &at_rest, error);
+    if (status == TD_OK)
+        status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, job->alone, &moving, error);
+    const tdWalk walk = {at_rest != NULL ? at_rest : moving, moving, true};
+    for (int t = 0; t < job->held_out.n_trajectories && status == TD_OK; t++)
+        status = compare_trajectory(job, &walk, t, check, error);
+    td_model_free(at_rest);
+    td_model_free(moving);
     return status;
 }
 
@@ -96,29 +125,10 @@ static tdStatus compare_trajectory(tdJob *job, const tdWalk *walk, int trajector
 static tdStatus compare_all(tdJob *job, Check *check, tdError *error)
 {
     char path[PATH_MAX];
-    tdModel *at_rest = NULL, *moving = NULL;
-    tdSettings settings = job->task->settings;
-    td_work_path(&job->work, "candidate.h5", path);
+    td_job_candidate(job, path);
     TD_TRY(td_rom_write(&job->rom, path, error));
-    settings.rom = path;
-    settings.rom_whole = false;
-    settings.log = NULL; // what there is to say of the scene has been said
-    // Of a body that nothing holds there is no static one; it would not be used, as the walk settles from the start.
-    tdStatus status = TD_OK;
-    if (job->trainee.frame == TD_FRAME_FIXED && !job->trainee.touching)
-        status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_static, NULL, &at_rest, error);
-    if (status == TD_OK)
-        status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, NULL, &moving, error);
-    const tdWalk walk = {at_rest != NULL ? at_rest : moving, moving, true};
-    for (int t = 0; t < job->held_out.n_trajectories && status == TD_OK; t++)
-        status = compare_trajectory(job, &walk, t, check, error);
-    td_model_free(at_rest);
-    td_model_free(moving);
-    if (status == TD_OK && !job->stopped)
-        status = td_job_motion(job, path, &check->motion, error);
-    if (status == TD_OK && job->rom.kind == TD_ROM_DOMAINS && job->held_out.count > 0)
-        status = td_job_precision(job, path, error);
-    return status;
+    TD_TRY(compare_places(job, path, false, check, error));
+    return job->stopped ? TD_OK : td_job_motion(job, path, &check->motion, error);
 }
 
 static double relative(const tdJobErrors *errors)
@@ -131,10 +141,10 @@ static double relative(const tdJobErrors *errors)
 static tdStatus calibrate(tdJob *job, const Check *check, tdError *error)
 {
     tdIndicatorFit fit;
-    const tdJobErrors *parts[2] = {&check->places, &check->motion};
-    double largest = fmax(check->places.largest, check->motion.largest);
+    const tdJobErrors *parts[2] = {check->places, &check->motion};
+    double largest = fmax(check->places->largest, check->motion.largest);
     tdJobErrors all;
-    TD_TRY(take_errors(&job->arena, check->places.n + check->motion.n, &all, error));
+    TD_TRY(take_errors(&job->round, check->places->n + check->motion.n, &all, error));
     int count = relative(&check->motion) <= TD_REDUCE_ACCEPTED ? 2 : 1;
     for (int k = 0; k < count; k++)
         for (int64_t i = 0; i < parts[k]->n; i++)
@@ -154,23 +164,26 @@ static tdStatus calibrate(tdJob *job, const Check *check, tdError *error)
 tdStatus td_job_check(tdJob *job, tdError *error)
 {
     tdReduceReport *report = job->report;
-    tdArena *arena = &job->arena;
-    Check check = {.shape = TD_TAKE(arena, double, 2 * job->trainee.n)};
+    tdArena *arena = &job->round;
+    Check check = {.shape = TD_TAKE(arena, double, 2 * job->trainee.n), .places = TD_TAKE(arena, tdJobErrors, 1)};
     int64_t steps = td_job_motion_steps(job);
     if (job->held_out.count + steps == 0)
         return TD_OK;
     td_job_begin(job, TD_REDUCE_CHECK, td_work_key(job->training, &job->held_out.count, sizeof job->held_out.count),
                  job->held_out.count + steps);
-    if (job->held_out.count > 0)
+    if (td_job_adapts(job)) // they were looked at before
+        td_job_progress(job, job->held_out.count);
+    else if (job->held_out.count > 0)
         TD_TRY(td_job_visit(job, "check-full", &job->held_out, true, error));
     if (job->stopped)
         return TD_OK;
-    if (check.shape == NULL)
+    if (check.shape == NULL || check.places == NULL)
         return td_fail_memory(error, "the check");
-    TD_TRY(take_errors(arena, job->held_out.count, &check.places, error));
+    TD_TRY(take_errors(arena, job->held_out.count, check.places, error));
     TD_TRY(take_errors(arena, steps, &check.motion, error));
     TD_TRY(compare_all(job, &check, error));
-    const tdJobErrors *places = &check.places, *motion = &check.motion;
+    job->places = check.places;
+    const tdJobErrors *places = check.places, *motion = &check.motion;
     report->held_out_places = places->n;
     report->held_out_failures = places->failed;
     report->motion_steps = motion->n;
@@ -179,4 +192,18 @@ tdStatus td_job_check(tdJob *job, tdError *error)
     report->held_out_worst = places->n > 0 && places->largest > 0 ? places->worst / places->largest : NAN;
     report->motion_worst = motion->n > 0 && motion->largest > 0 ? motion->worst / motion->largest : NAN;
     return fmax(places->largest, motion->largest) > 0 ? calibrate(job, &check, error) : TD_OK;
+}
+
+tdStatus td_job_whole_error(tdJob *job, double *out, tdError *error)
+{
+    char path[PATH_MAX];
+    tdJobErrors places;
+    Check check = {.shape = TD_TAKE(&job->round, double, 2 * job->trainee.n), .places = &places};
+    if (check.shape == NULL)
+        return td_fail_memory(error, "the check");
+    TD_TRY(take_errors(&job->round, job->held_out.count, &places, error));
+    td_job_candidate(job, path);
+    TD_TRY(compare_places(job, path, true, &check, error));
+    *out = relative(&places);
+    return TD_OK;
 }

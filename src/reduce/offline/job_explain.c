@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where equilibria end: after a training that failed, how far its actuators may go together. The places of training
 // that are farthest from rest are drawn towards it, all by the same share, until each of them is reached.
+#include "constraint/constraint.h"
+#include "core/state.h"
 #include "reduce/offline/job_parts.h"
 #include "reduce/offline/walker.h"
 
@@ -9,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACES 8  // that are tried
-#define ROUNDS 4  // of bisection
-#define SHORT  64 // places of a path that is tried as a whole
+#define PLACES  8    // that are tried
+#define ROUNDS  4    // of bisection
+#define SHORT   64   // places of a path that is tried as a whole
+#define PULLS   0.25 // share of its range from which on an actuator acts
+#define AGAINST 0.3  // share of what an actuator moves that another one takes back: they act against each other
 
 /// What is tried.
 typedef struct Search
@@ -112,13 +116,110 @@ static void write_ranges(const Search *search, double share, char *out, size_t s
         snprintf(out + n, size - (size_t)n, ")");
 }
 
+// ---------------------------------------------------------------- actuators against each other
+
+/// Unit efforts of actuators on the body at rest.
+typedef struct Pull
+{
+    int actuator;
+    double *force, *moved; // f and K0^-1 f
+} Pull;
+
+static double dot(int64_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+// reads rows at rest      writes the force of a unit effort and what it moves
+static bool respond(const tdTrainee *trainee, tdState *state, Pull *pull)
+{
+    const tdModel *model = trainee->model;
+    const tdBody *body = &model->bodies[trainee->body];
+    int64_t n = trainee->n;
+    pull->force = td_take(2 * (size_t)n, sizeof(double));
+    if (pull->force == NULL)
+        return false;
+    pull->moved = pull->force + n;
+    memset(state->m, 0, (size_t)model->coords * sizeof(double));
+    td_constraint_push(model, state, pull->actuator, -1);
+    for (int64_t i = 0; i < n; i++)
+        pull->force[i] = trainee->loose[i] * state->m[body->first + i];
+    return body->ops->apply_inverse(model, body, state, 1, n, pull->force, pull->moved) == TD_OK;
+}
+
+// Of the actuators that act at the place, the two of which one takes back most of what the other moves: f K0^-1 g
+// beside that of each alone.
+static void find_opposed(const tdJob *job, tdState *state, const double *place, char *out, size_t size)
+{
+    const tdTrainee *trainee = &job->trainee;
+    const tdModel *model = trainee->model;
+    Pull *pulls = td_take((size_t)model->n_actuators, sizeof *pulls);
+    int n = 0, worst[2] = {0, 0};
+    double most = AGAINST;
+    for (int a = 0; a < model->n_actuators && pulls != NULL; a++)
+    {
+        const tdActuator *actuator = &model->actuators[a];
+        double value = fabs(place[actuator->input]);
+        double range = 0;
+        for (int64_t i = 0; i < job->path.count; i++)
+            range = fmax(range, fabs(job->path.values[i * job->path.n + actuator->input]));
+        bool pulling = actuator->given->kind == TD_ACTUATOR_CABLE || actuator->given->kind == TD_ACTUATOR_CAVITY;
+        if (!pulling || !(value >= PULLS * range) || value == 0)
+            continue;
+        pulls[n].actuator = a;
+        n += respond(trainee, state, &pulls[n]) ? 1 : 0;
+    }
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+        {
+            double alone =
+                dot(trainee->n, pulls[i].force, pulls[i].moved) * dot(trainee->n, pulls[k].force, pulls[k].moved);
+            double both = dot(trainee->n, pulls[i].force, pulls[k].moved);
+            if (alone > 0 && -both / sqrt(alone) > most)
+            {
+                most = -both / sqrt(alone);
+                worst[0] = pulls[k].actuator;
+                worst[1] = pulls[i].actuator;
+            }
+        }
+    if (most > AGAINST)
+        snprintf(out, size,
+                 "'%.40s' and '%.40s' act against each other there: each undoes %.0f %% of what the other moves",
+                 model->actuators[worst[0]].name, model->actuators[worst[1]].name, 100 * most);
+    for (int i = 0; pulls != NULL && i < model->n_actuators; i++)
+        free(pulls[i].force);
+    free(pulls);
+}
+
+static void note_opposed(const tdJob *job, char *out, size_t size)
+{
+    const tdTrainee *trainee = &job->trainee;
+    const tdModel *model = trainee->model;
+    tdState *state = NULL;
+    tdError error;
+    out[0] = '\0';
+    if (job->path.count == 0 || model->n_actuators < 2)
+        return;
+    if (td_state_create(model, &job->task->settings, &state, &error) == TD_OK &&
+        td_trainee_stiffness(trainee, state, 1) == TD_OK)
+    {
+        memcpy(state->q_c, state->q, (size_t)model->coords * sizeof(double));
+        td_constrain(model, state, false);
+        find_opposed(job, state, job->path.values + job->failure * job->path.n, out, size);
+    }
+    td_state_free(state);
+}
+
 void td_job_explain(const tdJob *job, char *out, size_t size)
 {
     const tdModel *model = job->trainee.model;
     Search search = {.job = job,
                      .most = td_take((size_t)model->n_actuators + 1, sizeof(double)),
                      .values = td_take((size_t)model->n_inputs + 1, sizeof(double))};
-    snprintf(out, size, "take smaller ranges, or more steps_between");
+    snprintf(out, size, "use smaller ranges, or more steps_between");
     if (search.most != NULL && search.values != NULL && !job->trainee.touching)
         find_farthest(&search);
     double low = 0, high = 1;
@@ -130,8 +231,15 @@ void td_job_explain(const tdJob *job, char *out, size_t size)
     if (low > 0)
         write_ranges(&search, low, out, size);
     else if (search.n > 0)
-        snprintf(out, size, "not even a %dth of the ranges has one everywhere: look at the scene at rest first",
+        snprintf(out, size, "there are failures even within a %dth of the ranges: check the scene at rest first",
                  1 << ROUNDS);
+    size_t used = strlen(out);
+    if (used + 3 < size)
+    {
+        note_opposed(job, out + used + 2, size - used - 2);
+        if (out[used + 2] != '\0')
+            memcpy(out + used, "; ", 2);
+    }
     free(search.most);
     free(search.values);
 }

@@ -21,7 +21,7 @@ static double *widen(tdArena *arena, const double *from, int64_t rows, int colum
 tdStatus td_job_frame(tdJob *job, tdError *error)
 {
     tdRom *rom = &job->rom;
-    tdArena *arena = &job->arena;
+    tdArena *arena = &job->round;
     if (rom->frame != TD_FRAME_TRANSLATION)
         return TD_OK;
     rom->phi = widen(arena, rom->phi, job->trainee.n, rom->r);

@@ -121,10 +121,10 @@ static tdStatus resume(Greedy *greedy, tdError *error)
     if (!td_work_load(&greedy->job->work, greedy->key, "greedy.part", list_pieces(greedy, pieces), pieces))
         return TD_OK;
     if (greedy->n > most)
-        return td_fail_at(error, TD_ERROR_INPUT, greedy->job->work.folder, 0, NULL,
-                          "%lld places were added there, more than 'count: %lld' allows; allow them, or start again "
-                          "with --restart",
-                          (long long)greedy->n, (long long)most);
+        return td_fail_at(
+            error, TD_ERROR_INPUT, greedy->job->work.folder, 0, NULL,
+            "%lld points were added there, more than 'count: %lld' allows; raise it, or start again with --restart",
+            (long long)greedy->n, (long long)most);
     for (int64_t i = 0; i < greedy->n; i++)
         append(greedy, greedy->added[i].candidate);
     greedy->job->report->reused[TD_REDUCE_SEARCH] = greedy->n;
@@ -145,7 +145,7 @@ static tdStatus decompose(Greedy *greedy, tdError *error)
         status = td_job_load(job, "snapshots", &job->path, greedy->in_pod, false, &data)
                      ? td_pod_add(greedy->pod, job->tasks, (int)data.found.reached, data.found.d, error)
                      : td_fail_at(error, TD_ERROR_IO, job->work.folder, 0, NULL,
-                                  "snapshots that were there are gone; start again with --restart");
+                                  "existing snapshots have disappeared; start again with --restart");
         for (int64_t k = 0; k < data.found.reached && status == TD_OK; k++)
         {
             double size = 0;
@@ -273,7 +273,7 @@ static tdStatus visit_last(Greedy *greedy, tdError *error)
     tdJob *job = greedy->job;
     int last = job->path.n_trajectories - 1;
     Added *added = &greedy->added[greedy->n - 1];
-    TD_TRY(td_job_visit_from(job, "snapshots", &job->path, last, false, error));
+    TD_TRY(td_job_visit_some(job, "snapshots", &job->path, last, NULL, false, error));
     if (job->stopped)
         return TD_OK;
     tdJobTrajectory data;
@@ -314,17 +314,17 @@ static tdStatus add_places(Greedy *greedy, tdError *error)
         TD_TRY(calibrate(greedy, &slope, error));
         report->greedy_added = greedy->n;
         report->greedy_error = slope * greedy->estimate[worst];
-        td_log(&job->task->settings, TD_LOG_INFO, "samples greedy: %lld places added, error %.3g at the worst of %lld",
-               (long long)greedy->n, report->greedy_error, (long long)greedy->candidates.count);
+        td_log(&job->task->settings, TD_LOG_INFO,
+               "samples greedy: %lld points added, largest error %.3g of %lld candidates", (long long)greedy->n,
+               report->greedy_error, (long long)greedy->candidates.count);
         if (report->greedy_error <= given->greedy_tolerance)
             return TD_OK;
         if (greedy->n >= given->count || greedy->n >= greedy->candidates.count)
         {
-            td_log(
-                &job->task->settings, TD_LOG_WARNING,
-                "samples greedy: after %lld places the estimated error is %.3g, more than greedy_tolerance %g; allow "
-                "more places (count)",
-                (long long)greedy->n, report->greedy_error, given->greedy_tolerance);
+            td_log(&job->task->settings, TD_LOG_WARNING,
+                   "samples greedy: after %lld points the estimated error is %.3g, more than greedy_tolerance %g; "
+                   "allow more points (count)",
+                   (long long)greedy->n, report->greedy_error, given->greedy_tolerance);
             return TD_OK;
         }
         greedy->added[greedy->n++] = (Added){worst, greedy->estimate[worst], NAN};
@@ -341,13 +341,13 @@ tdStatus td_job_greedy_plan(const tdJob *job, tdError *error)
         return TD_OK;
     if (job->trainee.touching)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->reduction.line, "reduction.samples",
-                          "greedy samples are judged by equilibria, and a scene with contact has none that could be "
-                          "asked for; take 'samples: corners', 'grid' or 'latin_hypercube'");
+                          "greedy samples are judged by equilibria, and a scene with contact has none to compare with; "
+                          "use 'samples: corners', 'grid' or 'latin_hypercube'");
     if (job->trainee.frame == TD_FRAME_FIXED)
         return TD_OK;
     return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->reduction.line, "reduction.samples",
                       "greedy samples are judged by equilibria of the reduced body, and body '%s', which nothing "
-                      "holds, has none once it is on a frame; take 'samples: grid' or 'latin_hypercube', or hold the "
+                      "holds, has none once it is on a frame; use 'samples: grid' or 'latin_hypercube', or hold the "
                       "body",
                       job->model->bodies[job->trainee.body].name);
 }
@@ -366,8 +366,8 @@ tdStatus td_job_greedy(tdJob *job, tdError *error)
     {
         td_work_path(&job->work, "greedy.h5", file);
         td_job_begin(job, TD_REDUCE_SEARCH, greedy.key, 0);
-        status =
-            td_estimator_create(&job->trainee, job->task->scene, file, &job->task->settings, &greedy.estimator, error);
+        status = td_estimator_create(&job->trainee, job->task->scene, job->alone, file, &job->task->settings,
+                                     &greedy.estimator, error);
     }
     if (status == TD_OK && !job->stopped)
         status = add_places(&greedy, error);

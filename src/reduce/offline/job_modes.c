@@ -40,7 +40,7 @@ static int count_states(int modes)
 static tdStatus take_basis(tdJob *job, int r, int modes, int states, tdError *error)
 {
     tdRom *rom = &job->rom;
-    tdArena *arena = &job->arena;
+    tdArena *arena = &job->round;
     rom->r = rom->n_sigma = r;
     rom->n_lambda = modes;
     job->n_k = states;
@@ -124,12 +124,12 @@ static tdStatus plan(tdJob *job, int *states, tdError *error)
     *states = scene->reduction.kind == TD_REDUCTION_DOMAINS ? count_states(scene->reduction.columns) : 0;
     if (*states > 0 && job->trainee.n_u > 0)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->reduction.line, "reduction.basis",
-                          "vibrations say nothing of the forces when input '%s' moves nodes; take basis snapshots",
+                          "vibrations do not represent the forces when input '%s' moves nodes; use basis snapshots",
                           job->trainee.inputs[0]);
     if (job->rom.frame == TD_FRAME_TRANSLATION)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->reduction.line, "reduction.frame",
                           "vibration modes of a body that nothing holds are carried by a free frame; remove 'frame', "
-                          "or take 'basis: snapshots'");
+                          "or use 'basis: snapshots'");
     return TD_OK;
 }
 

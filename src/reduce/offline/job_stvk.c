@@ -36,7 +36,7 @@ static tdStatus check_law(const tdModel *model, int body, tdError *error)
     for (int k = -1; k < given->n_materials; k++)
     {
         const tdSceneMaterial *material = k < 0 ? &given->material : &given->materials[k];
-        if (material->line > 0 && (material->law != TD_LAW_STVK || material->n_prony > 0))
+        if (material->line != 0 && (material->law != TD_LAW_STVK || material->n_prony > 0))
             return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, material->line, "material.law",
                               "found '%s'%s, and forces are polynomials with the law 'stvk' alone; change the law, or "
                               "reduce by 'kind: domains'",
@@ -102,11 +102,11 @@ tdStatus td_job_polynomials(tdJob *job, tdError *error)
     free(U);
     if (status != TD_OK)
         return td_fail_at(error, status, scene->file, given->line, "reduction", "%.480s", why.message);
-    status = copy(&job->arena, stvk.P, td_stvk_pairs(n), &rom->P, error);
+    status = copy(&job->round, stvk.P, td_stvk_pairs(n), &rom->P, error);
     if (status == TD_OK)
-        status = copy(&job->arena, stvk.Q, td_stvk_triples(n), &rom->Q, error);
+        status = copy(&job->round, stvk.Q, td_stvk_triples(n), &rom->Q, error);
     if (status == TD_OK)
-        status = copy(&job->arena, stvk.S, td_stvk_quadruples(n), &rom->S, error);
+        status = copy(&job->round, stvk.S, td_stvk_quadruples(n), &rom->S, error);
     td_stvk_free(&stvk);
     job->report->elements = soft->elements;
     job->report->polynomial_bytes = td_stvk_cost(soft, n).kept;

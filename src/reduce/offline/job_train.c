@@ -25,6 +25,7 @@ typedef struct Field
     int64_t rows, block;
     int sketch, most_sketch; // rows: with which it begins, or which it came to; that memory allows
     bool training;           // still in that phase
+    bool dealt;              // blocks of the sketch were counted when they were dealt out
     uint64_t key;            // of the blocks of training
 } Field;
 
@@ -69,24 +70,30 @@ static void list_block(const Field *field, int sketch, int64_t begin, int64_t en
     pieces[1] = (tdWorkPart){sum, (size_t)field->rows * sizeof(double)};
 }
 
+// A sketch that was too small: all is done once more.
+static void begin_sketch(Field *field, int sketch)
+{
+    if (sketch == field->sketch)
+        return;
+    field->sketch = sketch;
+    field->training = true;
+    field->dealt = false;
+    td_job_begin(field->job, TD_REDUCE_TRAINING, field->job->training, field->end - field->begin);
+}
+
 static bool load_block(void *user, int sketch, int64_t begin, int64_t end, double *sketched, double *sum)
 {
     Field *field = user;
     char name[64];
     tdWorkPart pieces[2];
-    if (sketch != field->sketch) // it was too small, and all is done once more
-    {
-        field->sketch = sketch;
-        field->training = true;
-        td_job_begin(field->job, TD_REDUCE_TRAINING, field->job->training, field->end - field->begin);
-    }
+    begin_sketch(field, sketch);
     name_block(field, sketch, begin, name);
     list_block(field, sketch, begin, end, sketched, sum, pieces);
     if (!td_work_load(&field->job->work, block_key(field, sketch), name, 2, pieces))
         return false;
-    if (field->training)
+    if (field->training && !field->job->later && !field->dealt)
         field->job->report->reused[TD_REDUCE_TRAINING] += end - begin;
-    if (field->training)
+    if (field->training && !field->dealt)
         td_job_progress(field->job, end - begin);
     return true;
 }
@@ -105,10 +112,55 @@ static tdStatus save_block(void *user, int sketch, int64_t begin, int64_t end, c
     return TD_OK;
 }
 
+// With several ranks: they make the blocks that are missing, each some.
+static tdStatus spread_blocks(void *user, tdEcswMaker *maker, int sketch, tdError *error)
+{
+    Field *field = user;
+    tdJob *job = field->job;
+    int64_t n = field->end - field->begin, count = 0, there = 0;
+    if (job->crew == NULL)
+        return TD_OK;
+    begin_sketch(field, sketch);
+    int64_t *missing = td_take((size_t)td_pieces(n, field->block), sizeof *missing);
+    if (missing == NULL)
+        return td_fail_memory(error, "the training data");
+    for (int64_t begin = 0; begin < n; begin += field->block)
+    {
+        char name[64];
+        tdWorkPart pieces[2];
+        int64_t end = begin + field->block < n ? begin + field->block : n;
+        name_block(field, sketch, begin, name);
+        list_block(field, sketch, begin, end, NULL, NULL, pieces);
+        if (td_work_has(&job->work, block_key(field, sketch), name, pieces[0].size + pieces[1].size))
+            there += end - begin;
+        else
+            missing[count++] = begin / field->block;
+    }
+    tdStatus status = TD_OK;
+    if (count > 1)
+    {
+        if (field->training && !field->dealt && there > 0)
+        {
+            job->report->reused[TD_REDUCE_TRAINING] += job->later ? 0 : there;
+            td_job_progress(job, there);
+        }
+        status = td_job_deal_blocks(job, field->number, sketch, count, missing, maker, error);
+        field->dealt = true;
+        for (int64_t i = 0; i < count && status == TD_OK; i++)
+        {
+            char name[64];
+            name_block(field, sketch, missing[i] * field->block, name);
+            td_work_await(&job->work, name);
+        }
+    }
+    free(missing);
+    return status;
+}
+
 // Of the domain that is chosen; the second choice follows from it.
 static uint64_t choice_key(const Field *field)
 {
-    double tau = field->job->model->scene.reduction.ecsw_tolerance;
+    double tau = field->job->ecsw_tolerance;
     return td_work_key(field->key, &tau, sizeof tau);
 }
 
@@ -150,8 +202,8 @@ typedef struct ChoiceHead
 
 static tdStatus take_choice(tdJob *job, int64_t count, int32_t **element, double **weight, tdError *error)
 {
-    *element = TD_TAKE(&job->arena, int32_t, count);
-    *weight = TD_TAKE(&job->arena, double, count);
+    *element = TD_TAKE(&job->round, int32_t, count);
+    *weight = TD_TAKE(&job->round, double, count);
     return *element == NULL || *weight == NULL ? td_fail_memory(error, "a reduced domain") : TD_OK;
 }
 
@@ -173,7 +225,7 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
                                       {*weight, (size_t)head->count * sizeof **weight}};
         if (td_work_load(&job->work, key, arrays, 2, pieces))
         {
-            job->report->reused[TD_REDUCE_ECSW]++;
+            job->report->reused[TD_REDUCE_ECSW] += !job->later;
             field->sketch = (int)head->sketch; // with which the second choice begins
             return TD_OK;
         }
@@ -185,7 +237,7 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
                        .block = field->block,
                        .columns = make_columns,
                        .user = field,
-                       .tau = given->ecsw_tolerance,
+                       .tau = job->ecsw_tolerance,
                        .sketch = field->sketch,
                        .most_sketch = field->most_sketch,
                        .seed = given->seed,
@@ -193,7 +245,8 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
                        .tasks = job->tasks,
                        .progress = {chosen_more, field},
                        .load = load_block,
-                       .save = save_block};
+                       .save = save_block,
+                       .spread = spread_blocks};
     tdStatus status = td_ecsw(&task, &arena, &result, error);
     if (status == TD_OK && !job->stopped)
     {
@@ -215,22 +268,50 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
     return status;
 }
 
+tdStatus td_job_train_blocks(tdJob *job, int number, int sketch, int64_t (*next)(void *user), void *user,
+                             tdError *error)
+{
+    Field fields[TD_REDUCE_DOMAINS];
+    find_fields(job, fields);
+    Field *field = &fields[number];
+    size_field(field);
+    field->training = true;
+    tdEcswTask task = {.rows = field->rows,
+                       .n = field->end - field->begin,
+                       .block = field->block,
+                       .columns = make_columns,
+                       .user = field,
+                       .seed = job->model->scene.reduction.seed,
+                       .tasks = job->tasks,
+                       .save = save_block};
+    tdEcswMaker *maker = NULL;
+    tdStatus status = td_ecsw_maker_create(&task, sketch, &maker, error);
+    for (int64_t block = 0; status == TD_OK && (block = next(user)) >= 0;)
+        status = td_ecsw_make(maker, block, error);
+    td_ecsw_maker_free(maker);
+    return status;
+}
+
+static const char *why_above(const ChoiceHead *head)
+{
+    return head->end == TD_ECSW_SKETCH ? "more cannot be distinguished within 'memory'; increase it"
+           : head->end == TD_ECSW_COLUMNS
+               ? "no element with a positive weight brings them closer; use fewer modes, or a larger tolerance"
+               : NULL;
+}
+
 // A domain that misses the tolerance is a warning: it may do, and the held-out error will tell. The second choice has
 // only what the first left over, and often misses it.
-static const char *note_end(const Field *field, const ChoiceHead *head)
+void td_job_note_domains(const tdJob *job)
 {
-    const tdSceneReduction *given = &field->job->model->scene.reduction;
-    const char *why = head->end == TD_ECSW_SKETCH ? "more cannot be told apart within 'memory'; give more of it"
-                      : head->end == TD_ECSW_COLUMNS
-                          ? "no element with a positive weight brings them closer; take fewer modes, or a larger "
-                            "tolerance"
-                          : NULL;
-    if (why != NULL)
-        td_log(&field->job->task->settings, TD_LOG_WARNING,
-               "the reduced domain of the %s, %lld elements, is off by %.3g of the training forces, more than the "
-               "tolerance %g: %s",
-               field->name, (long long)head->count, head->error, given->ecsw_tolerance, why);
-    return why;
+    const tdReduceReport *report = job->report;
+    for (int d = 0; d < report->n_domains; d++)
+        if (report->domains[d].why != NULL)
+            td_log(&job->task->settings, TD_LOG_WARNING,
+                   "the reduced domain of the %s, %lld elements, is off by %.3g of the training forces, more than the "
+                   "tolerance %g: %s",
+                   report->domains[d].name, (long long)report->domains[d].rid_elements, report->domains[d].error,
+                   job->ecsw_tolerance, report->domains[d].why);
 }
 
 static tdStatus reduce_field(Field *field, tdRomDomain *domain, tdError *error)
@@ -242,13 +323,13 @@ static tdStatus reduce_field(Field *field, tdRomDomain *domain, tdError *error)
     size_field(field);
     td_job_begin(job, TD_REDUCE_TRAINING, job->training, n);
     field->training = true;
-    *domain = (tdRomDomain){.name = field->name, .tolerance = job->model->scene.reduction.ecsw_tolerance};
+    *domain = (tdRomDomain){.name = field->name, .tolerance = job->ecsw_tolerance};
     TD_TRY(choose(field, "domain", NULL, &head, &domain->element, &domain->weight, error));
     if (job->stopped)
         return TD_OK;
     domain->n = head.count;
     domain->error = head.error;
-    report->why = note_end(field, &head);
+    report->why = why_above(&head);
     // The second choice knows nothing of the first: what it sees differently is a measure of the error.
     uint8_t *skip = td_take((size_t)n, 1);
     if (skip == NULL)
@@ -271,7 +352,7 @@ tdStatus td_job_ecsw(tdJob *job, tdError *error)
     Field fields[TD_REDUCE_DOMAINS];
     tdReduceReport *report = job->report;
     int n = find_fields(job, fields);
-    job->rom.domains = TD_TAKE(&job->arena, tdRomDomain, TD_REDUCE_DOMAINS);
+    job->rom.domains = TD_TAKE(&job->round, tdRomDomain, TD_REDUCE_DOMAINS);
     if (job->rom.domains == NULL)
         return td_fail_memory(error, "the reduced domains");
     for (int d = 0; d < n; d++)

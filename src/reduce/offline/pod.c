@@ -45,6 +45,22 @@ tdStatus td_pod_create(int64_t n, int most, double drop, tdPod **out, tdError *e
     return TD_OK;
 }
 
+tdStatus td_pod_adopt(int64_t n, int rank, double *U, const double *sigma, double square, tdPod **out, tdError *error)
+{
+    tdPod *pod = *out = td_take(1, sizeof *pod);
+    double *kept = td_take((size_t)rank + 1, sizeof(double));
+    if (pod == NULL || kept == NULL)
+    {
+        free(pod);
+        free(kept);
+        *out = NULL;
+        return td_fail_memory(error, "the decomposition of snapshots");
+    }
+    *pod = (tdPod){.n = n, .most = rank, .rank = rank, .square = square, .U = U, .sigma = kept};
+    memcpy(kept, sigma, (size_t)rank * sizeof(double));
+    return TD_OK;
+}
+
 void td_pod_free(tdPod *pod)
 {
     if (pod == NULL)
@@ -210,6 +226,11 @@ int td_pod_modes(const tdPod *pod, double tolerance, double *error_left)
     if (error_left != NULL)
         *error_left = pod->square > 0 ? sqrt(left / pod->square) : 0;
     return r;
+}
+
+void td_pod_project(const tdPod *pod, const double *shape, double *amplitude)
+{
+    cblas_dgemv(CblasColMajor, CblasTrans, (int)pod->n, pod->rank, 1, pod->U, (int)pod->n, shape, 1, 0, amplitude, 1);
 }
 
 void td_pod_basis(const tdPod *pod, int r, double *phi)

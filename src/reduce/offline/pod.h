@@ -13,6 +13,9 @@ typedef struct tdPod tdPod;
 /// n rows; at most `most` modes are kept between blocks, and what falls below `drop` (or rounding, 1e-13) relative to
 /// the largest.
 tdStatus td_pod_create(int64_t n, int most, double drop, tdPod **out, tdError *error);
+/// One that is done: `rank` modes U (n x rank by columns), which it takes over, with their singular values, and the sum
+/// of squares of all snapshots.
+tdStatus td_pod_adopt(int64_t n, int rank, double *U, const double *sigma, double square, tdPod **out, tdError *error);
 void td_pod_free(tdPod *pod);
 /// Adds k snapshots (columns, n apart); refused when they are not finite. The order of blocks matters to rounding only.
 tdStatus td_pod_add(tdPod *pod, tdTasks *tasks, int k, const double *snapshots, tdError *error);
@@ -20,5 +23,7 @@ tdStatus td_pod_add(tdPod *pod, tdTasks *tasks, int k, const double *snapshots, 
 int td_pod_modes(const tdPod *pod, double tolerance, double *error_left);
 int td_pod_rank(const tdPod *pod);
 const double *td_pod_sigma(const tdPod *pod); ///< td_pod_rank of them, descending
+/// Amplitudes of a shape (n) on all td_pod_rank() modes, signs aside.
+void td_pod_project(const tdPod *pod, const double *shape, double *amplitude);
 /// The first r modes as an n x r row-major matrix, orthonormal columns, the largest entry of each positive.
 void td_pod_basis(const tdPod *pod, int r, double *phi);

@@ -34,7 +34,7 @@ tdStatus td_model_reduce(const char *scene_path, const char *rom_path, const tdR
         return td_fail(error, TD_ERROR_USAGE, "tolerances of a reduction are between 0 and 1; found %g and %g",
                        given.pod_tolerance, given.ecsw_tolerance);
     if (given.max_modes < 0 || given.max_modes > TD_REDUCE_MOST_MODES)
-        return td_fail(error, TD_ERROR_USAGE, "%d modes; give 0 (as the scene says) to %d", given.max_modes,
+        return td_fail(error, TD_ERROR_USAGE, "%d modes; give 0 (the scene's value) to %d", given.max_modes,
                        TD_REDUCE_MOST_MODES);
     tdReduceReport report = {0};
     TD_TRY(td_reduce(&task, &report, error));

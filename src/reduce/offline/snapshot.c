@@ -34,7 +34,7 @@ static tdStatus check_actuators(const tdModel *model, int body, tdError *error)
         }
         if (here && elsewhere)
             return td_fail_at(error, TD_ERROR_INPUT, model->scene.file, actuator->given->line, "actuators",
-                              "actuator '%s' pulls from outside at body '%s', which nothing holds, so that there is no "
+                              "actuator '%s' pulls from outside at body '%s', which nothing holds, so there is no "
                               "equilibrium to learn from; hold the body, let the cable begin and end on the body, or "
                               "leave the actuator out of the scene that is reduced",
                               actuator->name, model->bodies[body].name);
@@ -42,13 +42,13 @@ static tdStatus check_actuators(const tdModel *model, int body, tdError *error)
     return TD_OK;
 }
 
-static tdStatus check_frame(const tdModel *model, int body, tdFrameKind *frame, tdError *error)
+static tdStatus check_frame(const tdModel *model, const tdModel *moving, int body, tdFrameKind *frame, tdError *error)
 {
     tdFrameChoice choice = model->scene.reduction.frame;
-    bool held = model->bodies[body].soft->supported;
+    bool held = moving->bodies[body].soft->supported; // attached nodes are held in the static one only
     if (held && (choice == TD_FRAME_CHOICE_TRANSLATION || choice == TD_FRAME_CHOICE_FREE))
         return refuse(model, body, error,
-                      "something holds it, so that no frame can carry it; remove 'frame', or what holds it");
+                      "something holds it, so no frame can carry it; remove 'frame', or what holds it");
     if (!held && choice == TD_FRAME_CHOICE_FIXED)
         return refuse(model, body, error,
                       "nothing holds it, so that its frame cannot be fixed; remove 'frame', or add "
@@ -58,7 +58,7 @@ static tdStatus check_frame(const tdModel *model, int body, tdFrameKind *frame, 
         return TD_OK;
     if (!(model->bodies[body].soft->total_mass > 0))
         return refuse(model, body, error, "nothing holds it and it has no mass; give its materials a density");
-    return check_actuators(model, body, error);
+    return moving->scene.n_attachments > 0 ? TD_OK : check_actuators(model, body, error); // those hold it
 }
 
 static tdStatus check_body(const tdModel *model, int body, tdError *error)
@@ -66,12 +66,12 @@ static tdStatus check_body(const tdModel *model, int body, tdError *error)
     const tdSoft *soft = model->bodies[body].soft;
     if (soft->n_turned > 0)
         return refuse(model, body, error,
-                      "nodes that a rotation actuator turns are no linear function of its angle; hold them, or turn "
+                      "nodes turned by a rotation actuator are not linear in its angle; hold them, or turn "
                       "them by two cables");
     for (int k = 0; k < soft->n_loads; k++)
         if (soft->loads[k].kind == TD_LOAD_SURFACE_PRESSURE)
             return refuse(model, body, error,
-                          "the pressure of a load follows the deformed faces, whose cost grows with the mesh; take a "
+                          "the pressure of a load follows the deformed faces, whose cost grows with the mesh; use a "
                           "cavity actuator, or a traction");
     return TD_OK;
 }
@@ -149,9 +149,9 @@ tdStatus td_trainee_create(const tdModel *model, const tdModel *moving, int body
 {
     const tdSoft *soft = moving->bodies[body].soft; // without the supports of a body that nothing holds
     *out = (tdTrainee){.model = model, .moving = moving, .body = body, .n = model->bodies[body].count};
-    out->touching = moving->contact != NULL;
+    out->touching = moving->touches;
     TD_TRY(check_body(model, body, error));
-    TD_TRY(check_frame(model, body, &out->frame, error));
+    TD_TRY(check_frame(model, moving, body, &out->frame, error));
     if (out->frame != TD_FRAME_FIXED)
         TD_TRY(td_rigid_create(arena, soft, &out->rigid, error));
     TD_TRY(find_inputs(out, arena, error));
@@ -228,15 +228,34 @@ static void keep(const tdTrainee *trainee, const double *q, int64_t place, tdSna
         memcpy(out->q + k * trainee->n, q, (size_t)trainee->n * sizeof *q);
 }
 
-static void note_failure(const tdModel *model, const char *why, const double *values, tdSnapshots *out)
+// What the shape tells in which the body was left.
+static void describe_shape(const tdWalker *walker, char *out, size_t size)
+{
+    const tdReport *report = td_walker_report(walker);
+    out[0] = '\0';
+    if (report->inverted_elements > 0)
+        snprintf(out, size, "; %d elements are inside out", report->inverted_elements);
+    else if (report->extended_elements > 0)
+        snprintf(out, size, "; it collapses: %d elements are pressed to a tenth", report->extended_elements);
+    else
+        snprintf(
+            out, size,
+            "; no element is inside out or crushed: equilibria end on the way there, as where a body buckles or snaps");
+}
+
+static void note_failure(const tdModel *model, const tdWalker *walker, int64_t place, const double *values,
+                         tdSnapshots *out)
 {
     if (out->failed++ > 0)
         return;
     int n = 0;
+    out->failure = place;
     for (int i = 0; i < model->n_inputs && n < 160; i++)
         n += snprintf(out->why + n, sizeof out->why - (size_t)n, "%s%.32s = %g", i > 0 ? ", " : "",
                       model->inputs[i].name, values[i]);
-    snprintf(out->why + n, sizeof out->why - (size_t)n, ": %.120s", why);
+    n += snprintf(out->why + n, sizeof out->why - (size_t)n, ": %.160s", td_walker_why(walker));
+    if ((size_t)n < sizeof out->why)
+        describe_shape(walker, out->why + n, sizeof out->why - (size_t)n);
 }
 
 tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *settings, const tdSamplePath *path,
@@ -245,6 +264,7 @@ tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *sett
 {
     tdWalker *walker = NULL;
     out->reached = out->failed = 0;
+    out->failure = path->start[trajectory];
     out->why[0] = '\0';
     bool touching = trainee->touching;
     const tdWalk walk = {touching ? trainee->moving : trainee->model, trainee->moving, settle || touching};
@@ -259,7 +279,7 @@ tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *sett
         if (reached)
             keep(trainee, td_walker_nodes(walker, trainee->body), i, out);
         else
-            note_failure(trainee->model, td_walker_why(walker), place, out);
+            note_failure(trainee->model, walker, i, place, out);
         *stopped = !visited(user);
     }
     td_walker_free(walker);
@@ -272,9 +292,10 @@ double td_snapshot_memory(const tdModel *model)
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdSoft *soft = model->bodies[b].soft;
-        // Factors in double and single precision, three block matrices, deformation gradients and rotations.
-        bytes += 16 * soft->linear.factor_entries + 3 * 72 * (double)soft->pattern.blocks +
+        // The factor with its work, three block matrices, deformation gradients and rotations.
+        bytes += (soft->linear.amg == NULL ? soft->linear.factor_bytes : 0) + 3 * 72 * (double)soft->pattern.blocks +
                  2 * 36 * 8 * (double)soft->point_batches + 16 * (double)soft->n_nodes * 9;
+        bytes += soft->linear.amg != NULL ? td_amg_bytes(soft->linear.amg) : 0;
     }
     return bytes;
 }

@@ -48,7 +48,8 @@ typedef struct tdSnapshots
     double *d; ///< n each
     double *q; ///< n each: positions; NULL: not wanted
     int64_t *place;
-    char why[320]; ///< the first that failed
+    char why[440];   ///< the first that failed,
+    int64_t failure; ///< and which place that is
 } tdSnapshots;
 
 /// Called after each place; false: stop.

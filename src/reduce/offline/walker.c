@@ -3,6 +3,7 @@
 
 #include "body/soft.h"
 #include "control/workspace.h"
+#include "reduce/offline/alone.h"
 #include "reduce/offline/rigid.h"
 
 #include <assert.h>
@@ -41,6 +42,8 @@ static bool moves(const tdScene *scene, int body)
 static void set_adrift(tdScene *scene)
 {
     bool all = true;
+    if (scene->n_attachments > 0) // of a body that is alone: they hold it
+        return;
     for (int b = 0; b < scene->n_bodies; b++)
     {
         tdSceneBody *body = &scene->bodies[b];
@@ -54,13 +57,33 @@ static void set_adrift(tdScene *scene)
 // What touches remembers its way by friction. Along the scene's own motion training therefore does what the scene does.
 static void set_follow(tdScene *scene)
 {
-    scene->reduction.follow = scene->contact.line > 0 && scene->reduction.samples == TD_SAMPLE_MOTION;
+    scene->reduction.follow = scene->contact.line != 0 && scene->reduction.samples == TD_SAMPLE_MOTION;
+}
+
+// context: name of the body that is trained alone, or NULL.
+static tdStatus leave_alone(const char *name, tdScene *scene, tdError *error)
+{
+    for (int b = 0; b < scene->n_bodies && name != NULL; b++)
+        if (strcmp(scene->bodies[b].name, name) == 0)
+        {
+            td_scene_alone(scene, b);
+            return TD_OK;
+        }
+    return name == NULL ? TD_OK
+                        : td_fail_at(error, TD_ERROR_INPUT, scene->file, 0, "bodies", "there is no body '%s'", name);
+}
+
+tdStatus td_walk_edit_motion(void *context, tdScene *scene, tdError *error)
+{
+    TD_TRY(leave_alone(context, scene, error));
+    return td_workspace_edit_targets(NULL, scene, error);
 }
 
 // A scene that is static itself keeps its integrator, but for load steps. Nothing touches in it.
 tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
 {
     tdSceneSettings *settings = &scene->settings;
+    TD_TRY(leave_alone(context, scene, error));
     if (settings->method != TD_METHOD_STATIC)
     {
         settings->max_iterations = ITERATIONS;
@@ -71,18 +94,21 @@ tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error)
         settings->min_load_step_inverse = LOAD_STEPS;
     set_adrift(scene);
     set_follow(scene);
-    if (scene->n_attachments + scene->n_couplings > 0)
+    if (context != NULL)
+        TD_TRY(td_scene_hold_attached(scene, error));
+    else if (scene->n_attachments + scene->n_couplings > 0)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file,
                           scene->n_attachments > 0 ? scene->attachments[0].line : scene->couplings[0].line,
                           scene->n_attachments > 0 ? "attachments" : "couplings",
-                          "bodies are trained without attachments and couplings; reduce a scene without them, and "
-                          "run this one with the file");
+                          "bodies are trained without attachments and couplings; '--alone' trains one as if nothing "
+                          "else were there");
     scene->contact.line = 0;
-    return td_workspace_edit(context, scene, error);
+    return td_workspace_edit(NULL, scene, error);
 }
 
 tdStatus td_walk_edit_moving(void *context, tdScene *scene, tdError *error)
 {
+    TD_TRY(leave_alone(context, scene, error));
     double friction = scene->reduction.contact_friction;
     set_follow(scene);
     for (int b = 0; b < scene->n_bodies && !isnan(friction); b++)
@@ -90,8 +116,8 @@ tdStatus td_walk_edit_moving(void *context, tdScene *scene, tdError *error)
     if (!isnan(friction))
         scene->contact.friction = friction;
     if (scene->reduction.follow)
-        return td_workspace_edit_targets(context, scene, error);
-    TD_TRY(td_workspace_edit(context, scene, error));
+        return td_workspace_edit_targets(NULL, scene, error);
+    TD_TRY(td_workspace_edit(NULL, scene, error));
     if (scene->contact.line == 0)
         set_adrift(scene);
     tdSceneSettings *settings = &scene->settings;
@@ -116,6 +142,7 @@ struct tdWalker
     bool started;              // not at rest any more
     double *at;                // inputs of the place where it is
     char why[320];
+    bool restless; // why: it went on moving
 };
 
 static const tdModel *model_of(const tdWalker *walker)
@@ -160,6 +187,11 @@ const char *td_walker_why(const tdWalker *walker)
     return walker->why;
 }
 
+bool td_walker_restless(const tdWalker *walker)
+{
+    return walker->restless;
+}
+
 const double *td_walker_nodes(const tdWalker *walker, int body)
 {
     return td_state_positions(model_of(walker), walker->state, body);
@@ -189,6 +221,7 @@ static tdStatus step(tdWalker *walker, const double *to, double share)
             return status;
     }
     tdStatus status = td_step(model, walker->state);
+    walker->restless = false;
     if (status != TD_OK)
         snprintf(walker->why, sizeof walker->why, "%.300s", td_state_report(walker->state)->error.message);
     return status;
@@ -231,6 +264,7 @@ static tdStatus settle(tdWalker *walker, const double *place, int ramp, double s
     if (status == TD_OK)
     {
         snprintf(walker->why, sizeof walker->why, "the body does not come to rest there");
+        walker->restless = true;
         status = TD_ERROR_NUMERIC;
     }
     return status;
@@ -313,7 +347,7 @@ static tdStatus press_on(tdWalker *walker, const double *place)
 static tdStatus go_settling(tdWalker *walker, const double *place, double weight, tdError *error)
 {
     int ramp = walker->started ? RAMP_NEAR : RAMP;
-    if (walker->walk.moving->contact != NULL)
+    if (walker->walk.moving->touches)
         return press_on(walker, place);
     if (walker->walk.at_rest == walker->walk.moving)
         return settle(walker, place, ramp, AT_REST);

@@ -17,9 +17,11 @@ typedef struct tdWalk
 
 /// The scenes of the two models, as tdSceneEdit: static; and moving with long, damped time steps. Targets are taken
 /// away, so that actuators stay where they are set. Only the moving model has the scene's contact, with the friction
-/// of its `reduction`.
+/// of its `reduction`. context: name of a body that is left alone (alone.h), or NULL.
 tdStatus td_walk_edit_static(void *context, tdScene *scene, tdError *error);
 tdStatus td_walk_edit_moving(void *context, tdScene *scene, tdError *error);
+/// The same of a motion as the scene has it: targets are taken away, and that is all.
+tdStatus td_walk_edit_motion(void *context, tdScene *scene, tdError *error);
 
 typedef struct tdWalker tdWalker;
 
@@ -30,6 +32,8 @@ void td_walker_free(tdWalker *walker);
 /// none was found, and td_walker_why() tells the reason.
 tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, bool *reached, tdError *error);
 const char *td_walker_why(const tdWalker *walker);
+/// Whether the reason is that it goes on moving: no step failed, and td_walker_report() is that of the last shape.
+bool td_walker_restless(const tdWalker *walker);
 /// Positions of a body's nodes.
 const double *td_walker_nodes(const tdWalker *walker, int body);
 /// Where it is: of whichever of the two models moves now.

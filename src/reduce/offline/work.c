@@ -6,10 +6,12 @@
 
 #include <assert.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -78,23 +80,34 @@ tdStatus td_work_save(const tdWork *work, uint64_t key, const char *name, int n,
         head.crc = sum_of(head.crc, parts[i].data, parts[i].size);
         all[1 + i] = (tdFilePart){parts[i].data, parts[i].size};
     }
-    // A part that a loss of power tore has another checksum, and is made again.
-    return td_file_write_parts(path, n + 1, all, TD_FILE_QUICK, error);
+    // A part that a loss of power tore has another checksum, and is made again. One that others wait for stays.
+    return td_file_write_parts(path, n + 1, all, work->shared ? TD_FILE_SHARED : TD_FILE_QUICK, error);
+}
+
+// A part with this key, behind its head; NULL: there is none.
+static FILE *open_part(const tdWork *work, uint64_t key, const char *name, Head *head)
+{
+    char path[PATH_MAX];
+    td_work_path(work, name, path);
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL)
+        return NULL;
+    if (fread(head, sizeof *head, 1, file) == 1 && memcmp(head->magic, magic, sizeof magic) == 0 && head->key == key)
+        return file;
+    fclose(file);
+    return NULL;
 }
 
 bool td_work_load(const tdWork *work, uint64_t key, const char *name, int n, const tdWorkPart *parts)
 {
-    char path[PATH_MAX];
-    td_work_path(work, name, path);
-    FILE *file = fopen(path, "rb");
+    Head head;
+    FILE *file = open_part(work, key, name, &head);
     if (file == NULL)
         return false;
-    Head head;
     uint64_t size = 0, crc = 0;
     for (int i = 0; i < n; i++)
         size += parts[i].size;
-    bool good = fread(&head, sizeof head, 1, file) == 1 && memcmp(head.magic, magic, sizeof magic) == 0 &&
-                head.key == key && head.size == size;
+    bool good = head.size == size;
     for (int i = 0; good && i < n; i++)
     {
         good = parts[i].size == 0 || fread((void *)parts[i].data, parts[i].size, 1, file) == 1;
@@ -102,6 +115,48 @@ bool td_work_load(const tdWork *work, uint64_t key, const char *name, int n, con
     }
     fclose(file);
     return good && crc == head.crc;
+}
+
+bool td_work_read(const tdWork *work, uint64_t key, const char *name, int64_t count, size_t at, size_t stride,
+                  size_t bytes, void *out)
+{
+    Head head;
+    FILE *file = open_part(work, key, name, &head);
+    if (file == NULL)
+        return false;
+    bool good = true;
+    for (int64_t i = 0; good && i < count; i++)
+        good = pread(fileno(file), (char *)out + (size_t)i * bytes, bytes,
+                     (off_t)(sizeof head + at + (size_t)i * stride)) == (ssize_t)bytes;
+    fclose(file);
+    return good;
+}
+
+bool td_work_has(const tdWork *work, uint64_t key, const char *name, size_t size)
+{
+    Head head;
+    FILE *file = open_part(work, key, name, &head);
+    if (file == NULL)
+        return false;
+    struct stat info;
+    bool good = head.size == size && fstat(fileno(file), &info) == 0 && (uint64_t)info.st_size == sizeof head + size;
+    fclose(file);
+    return good;
+}
+
+#define SHOWS_UP 60 // [s]
+
+void td_work_await(const tdWork *work, const char *name)
+{
+    char path[PATH_MAX];
+    td_work_path(work, name, path);
+    for (int k = 0; k < 10 * SHOWS_UP && access(path, F_OK) != 0; k++)
+    {
+        DIR *folder = opendir(work->folder); // makes it ask the server
+        if (folder != NULL)
+            closedir(folder);
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
 }
 
 // ---------------------------------------------------------------- the folder
@@ -143,7 +198,8 @@ static tdStatus take_lock(tdWork *work, tdError *error)
 {
     char path[PATH_MAX];
     td_work_path(work, LOCK, path);
-    return td_lock_take(&work->lock, path, work->folder, "wait for it, or give another output file", error);
+    return (work->shared ? td_lock_share : td_lock_take)(&work->lock, path, work->folder,
+                                                         "wait for it, or give another output file", error);
 }
 
 // The first lines of two texts that differ, without their ends.
@@ -182,21 +238,25 @@ static tdStatus claim(tdWork *work, const char *about, bool restart, tdError *er
         first_difference(found, about, there, here, sizeof there);
         free(found);
         return td_fail_at(error, TD_ERROR_INPUT, work->folder, 0, NULL,
-                          "was left by another job: it has '%s' where this one has '%s'; finish that one, or throw its "
-                          "work away (--restart of 'tendril reduce', --force of other commands)",
+                          "was left by another job: it has '%s' where this one has '%s'; finish that one, or discard "
+                          "its work (--restart of 'tendril reduce', --force of other commands)",
                           there, here);
     }
     if (clear(work, true) > 0)
-        return td_fail_at(error, TD_ERROR_INPUT, work->folder, 0, NULL,
-                          "is in the way: it is no work folder, or something else lies there; move it, or give another "
-                          "output file");
-    clear(work, false);
-    return td_file_write(path, about, strlen(about), error);
+        return td_fail_at(
+            error, TD_ERROR_INPUT, work->folder, 0, NULL,
+            "is in the way: it is not a work folder, or contains something else; move it, or give another "
+            "output file");
+    if (!work->shared) // others have begun already, maybe
+        clear(work, false);
+    // Of several who find nothing there each writes it, and all the same.
+    const tdFilePart text = {about, strlen(about)};
+    return td_file_write_parts(path, 1, &text, work->shared ? TD_FILE_SHARED : TD_FILE_DURABLE, error);
 }
 
-tdStatus td_work_open(const char *folder, const char *about, bool restart, tdWork *out, tdError *error)
+static tdStatus enter(const char *folder, const char *about, bool shared, bool restart, tdWork *out, tdError *error)
 {
-    *out = (tdWork){.key = td_hash_bytes(about, strlen(about)), .lock = TD_UNLOCKED};
+    *out = (tdWork){.key = td_hash_bytes(about, strlen(about)), .lock = TD_UNLOCKED, .shared = shared};
     if (strlen(folder) >= sizeof out->folder)
         return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
     snprintf(out->folder, sizeof out->folder, "%s", folder);
@@ -208,10 +268,37 @@ tdStatus td_work_open(const char *folder, const char *about, bool restart, tdWor
     return status;
 }
 
+tdStatus td_work_open(const char *folder, const char *about, bool restart, tdWork *out, tdError *error)
+{
+    return enter(folder, about, false, restart, out, error);
+}
+
+tdStatus td_work_share(const char *folder, const char *about, tdWork *out, tdError *error)
+{
+    return enter(folder, about, true, false, out, error);
+}
+
+tdStatus td_work_join(const char *folder, const char *about, tdWork *out, tdError *error)
+{
+    *out = (tdWork){.key = td_hash_bytes(about, strlen(about)), .lock = TD_UNLOCKED, .shared = true};
+    if (strlen(folder) >= sizeof out->folder)
+        return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path is too long");
+    snprintf(out->folder, sizeof out->folder, "%s", folder);
+    td_work_await(out, ABOUT);
+    char path[PATH_MAX];
+    td_work_path(out, ABOUT, path);
+    if (access(path, F_OK) != 0)
+        return td_fail_at(error, TD_ERROR_INPUT, folder, 0, NULL,
+                          "the work folder that rank 0 has made is not seen by another rank; all ranks need one file "
+                          "system: give --work FOLDER on one that they share");
+    return claim(out, about, false, error);
+}
+
 void td_work_close(tdWork *work, bool done)
 {
     if (!td_lock_is_taken(&work->lock))
         return;
+    done = done && !work->shared;
     if (done)
         clear(work, false);
     td_lock_release(&work->lock);

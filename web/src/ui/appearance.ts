@@ -17,7 +17,7 @@ const LAYERS: [Layer, string, string | null][] = [
     ["fixed", "Fixed nodes", "#222933"],
     ["probes", "Probes", COLOURS.probe],
     ["targets", "Effectors and targets", COLOURS.effector],
-    ["forces", "Forces of springs", COLOURS.spring],
+    ["forces", "Forces of springs and hands", COLOURS.spring],
     ["contacts", "Contact forces", COLOURS.contact],
     ["welds", "Forces of attachments", COLOURS.weld],
     ["labels", "Labels", null],
@@ -101,7 +101,8 @@ export class AppearancePanel {
     }
 
     private takeHello(hello: Hello): void {
-        const before = this.field.name;
+        this.recorded = hello.recorded ?? this.recorded;
+        const before = this.field.name === "none" ? this.recorded : this.field.name;
         this.offer(hello);
         const has = (kind: string): boolean => hello.meshes.some((m) => m.kind === kind);
         const offered: Partial<Record<Layer, boolean>> = {
@@ -112,6 +113,8 @@ export class AppearancePanel {
             targets: hello.effectors.length > 0,
             contacts: hello.contact?.possible ?? false,
             welds: (hello.attachments?.length ?? 0) > 0,
+            fixed: hello.recorded === undefined, // neither is in the files of a run
+            forces: hello.recorded === undefined,
         };
         for (const [layer, { label }] of this.boxes) label.hidden = offered[layer] === false;
         this.listBodies(hello);
@@ -229,25 +232,12 @@ export class AppearancePanel {
 
     private takeField(field: Field): void {
         if (this.session.hello?.fields[field.index]?.name !== this.field.name) return;
-        let most = 0;
-        for (const [mesh, values] of field.values)
-            if (this.session.hello.meshes[mesh]?.kind === "surface") for (const v of values) if (v > most) most = v;
-        this.setRange(most);
+        this.setRange(this.world.mostField());
     }
 
     private takeFrame(): void {
         if (this.field.name !== "displacement" || !this.session.hello) return;
-        let most = 0;
-        this.session.hello.meshes.forEach((mesh, m) => {
-            const shape = this.world.skins[m]?.shape;
-            if (mesh.kind !== "surface" || !shape) return;
-            const x = shape.all(), x0 = shape.rest;
-            for (let i = 0; i < x.length; i += 3) {
-                const d = (x[i] - x0[i]) ** 2 + (x[i + 1] - x0[i + 1]) ** 2 + (x[i + 2] - x0[i + 2]) ** 2;
-                if (d > most) most = d;
-            }
-        });
-        this.setRange(Math.sqrt(most));
+        this.setRange(this.world.mostDisplacement());
     }
 
     // Until values come nothing can be told.

@@ -39,6 +39,7 @@ const ICONS = {
     save: '<path d="M10 3v9M6.5 8.8 10 12.3l3.5-3.5"/><path d="M4 13.5v3h12v-3"/>',
     close: '<path d="M5 5l10 10M15 5L5 15"/>',
     back: '<path d="M8 5L4 9l4 4"/><path d="M4 9h8a4 4 0 0 1 0 7h-2"/>',
+    beside: '<rect x="2.8" y="4.5" width="6.2" height="11" rx="1"/><rect x="11" y="4.5" width="6.2" height="11" rx="1" fill="currentColor" fill-opacity=".45"/>',
     file: '<path d="M5 2.8h6.5L15 6.3v10.9H5z"/><path d="M11 3v4h4"/>',
 } as const;
 

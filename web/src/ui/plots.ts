@@ -14,6 +14,7 @@ const PALETTE = ["#2f7fc1", "#e07b39", "#1f9e77", "#c2589a", "#c79a00", "#6b6ecf
 const TITLES: [Table, string][] = [
     ["probes", "Probes"],
     ["actuators", "Actuators"],
+    ["hands", "Force on the hand"],
     ["contacts", "Contact forces"],
     ["steps", "Step time"],
 ];
@@ -28,6 +29,7 @@ class Plot {
     private plot: uPlot | null = null;
     private units: string[] = [];
     private readonly off = new Set<string>(); // names that a click on the legend took out
+    private pairs: [number, number][] = []; // series that the other run has too, and which they are there
 
     constructor(table: Table, name: string, extra?: HTMLElement) {
         this.table = table;
@@ -38,18 +40,24 @@ class Plot {
     }
 
     /// Makes the plot anew: other series, other colours of the page or another size.
-    build(history: History): void {
+    build(history: History, other: History | null): void {
         this.plot?.destroy();
         this.plot = null;
         const series = history.series[this.table];
         const width = this.area.clientWidth, height = this.area.clientHeight;
-        this.legend.replaceChildren(...series.map((s, i) => {
+        // Times of steps belong to a machine, not to a run.
+        this.pairs = other && this.table !== "steps"
+            ? series.map((s, i): [number, number] => [i, other.series[this.table].findIndex((o) => o.name === s.name && o.unit === s.unit)]).filter(([, k]) => k >= 0)
+            : [];
+        this.legend.replaceChildren(...(this.pairs.length > 0 ? [h("span", { class: "dashed" }, "dashed: B")] : []), ...series.map((s, i) => {
             const key = h("button", {
                 type: "button", class: "key", title: s.name, "aria-label": `Show ${s.name}`, "aria-pressed": String(!this.off.has(s.name)),
                 click: () => {
                     if (!this.off.delete(s.name)) this.off.add(s.name);
                     key.setAttribute("aria-pressed", String(!this.off.has(s.name)));
                     this.plot?.setSeries(i + 1, { show: !this.off.has(s.name) });
+                    const pair = this.pairs.findIndex(([own]) => own === i);
+                    if (pair >= 0) this.plot?.setSeries(series.length + 1 + pair, { show: !this.off.has(s.name) });
                 },
             }, h("i", { style: `background:${PALETTE[i % PALETTE.length]}` }), s.name);
             return key;
@@ -68,7 +76,7 @@ class Plot {
         });
         this.plot = new uPlot({
             width, height,
-            padding: [6, 6, 0, 0],
+            padding: [6, 14, 0, 0],
             legend: { show: false },
             cursor: { show: true, y: false, drag: { x: false, y: false }, points: { size: 5 } },
             scales: {
@@ -86,30 +94,41 @@ class Plot {
                     label: s.name, scale: `y${Math.max(0, this.units.indexOf(s.unit))}`,
                     stroke: PALETTE[i % PALETTE.length], width: 1.4, points: { show: false }, show: !this.off.has(s.name),
                 })),
+                ...this.pairs.map(([i]) => ({
+                    label: `${series[i].name}, B`, scale: `y${Math.max(0, this.units.indexOf(series[i].unit))}`, dash: [4, 3],
+                    stroke: PALETTE[i % PALETTE.length], width: 1.4, points: { show: false }, show: !this.off.has(series[i].name),
+                })),
             ],
-        }, this.data(history), this.area);
+        }, this.data(history, other), this.area);
     }
 
-    update(history: History): void {
-        this.plot?.setData(this.data(history));
+    update(history: History, other: History | null): void {
+        this.plot?.setData(this.data(history, other));
         this.empty.hidden = history.series[this.table].length > 0;
         setText(this.empty, "No contacts yet");
     }
 
     /// Where the scene has nothing of the kind there is no plot of it.
     offer(hello: Hello): void {
-        const has = { probes: hello.probes.length > 0, actuators: hello.actuators.length > 0, steps: true,
+        const has = { probes: hello.probes.length > 0, actuators: hello.actuators.length > 0, steps: hello.recorded === undefined, hands: (hello.tools ?? []).some((t) => t.guided),
             contacts: (hello.contact?.possible ?? false) || (hello.attachments?.length ?? 0) > 0 };
         this.element.hidden = !has[this.table];
     }
 
-    private data(history: History): uPlot.AlignedData {
+    private data(history: History, other: History | null): uPlot.AlignedData {
         const { series, rows } = history;
         return [
             history.time,
             ...rows[this.table].map((column, i) => {
                 const { factor } = show(series[this.table][i].unit);
                 return column.map((v) => (v === null || !Number.isFinite(v) ? null : v * factor));
+            }),
+            ...this.pairs.map(([i, k]) => {
+                const { factor } = show(series[this.table][i].unit);
+                return history.time.map((t) => {
+                    const v = other?.at(this.table, k, t) ?? null;
+                    return v === null || !Number.isFinite(v) ? null : v * factor;
+                });
             }),
         ] as uPlot.AlignedData;
     }
@@ -130,6 +149,7 @@ export class Plots {
     private readonly plots: Plot[];
     private readonly history: History;
     private last = 0;
+    private other: History | null = null;
 
     constructor(session: Session, history: History) {
         this.history = history;
@@ -137,6 +157,8 @@ export class Plots {
             class: "tiny", "aria-label": "Plot of actuators shows",
             change: () => {
                 history.setQuantity(choice.value as "effort" | "displacement");
+                this.other?.setQuantity(choice.value as "effort" | "displacement");
+                this.refill();
                 this.rebuild();
             },
         }, h("option", { value: "effort" }, "effort"), h("option", { value: "displacement" }, "displacement"));
@@ -153,14 +175,25 @@ export class Plots {
         new ResizeObserver(() => this.rebuild()).observe(this.element);
     }
 
+    /// Fills the other run's numbers again, after another quantity was chosen.
+    refill: () => void = () => undefined;
+
+    /// A run whose curves are dashed; null: none.
+    compare(other: History | null): void {
+        this.other = other;
+        other?.setQuantity(this.history.quantity);
+        this.refill();
+        this.rebuild();
+    }
+
     rebuild(): void {
-        for (const plot of this.plots) plot.build(this.history);
+        for (const plot of this.plots) plot.build(this.history, this.other);
         this.refresh();
     }
 
     refresh(): void {
         this.last = performance.now();
-        if (this.element.clientHeight > 0) for (const plot of this.plots) plot.update(this.history);
+        if (this.element.clientHeight > 0) for (const plot of this.plots) plot.update(this.history, this.other);
     }
 
     private tick(): void {

@@ -35,7 +35,7 @@ export class Tabs {
     show(key: string, on: boolean): void {
         const { tab } = this.tabs.get(key)!;
         tab.hidden = !on;
-        if (!on && tab.getAttribute("aria-selected") === "true") this.select(this.tabs.keys().next().value!);
+        if (!on && tab.getAttribute("aria-selected") === "true") this.select([...this.tabs].find(([, t]) => !t.tab.hidden)![0]);
     }
 
     private key(event: KeyboardEvent): void {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tools of a robot by the keyboard: while the mode is on, keys move the tool along the axes of the world, whatever the
-// camera looks at, or turn it with Shift; [ and ] open and close the fingers. What moves stops when its key is let go,
+// camera looks at, or turn it with Shift; [ and ] open and close the fingers, or the jaw of an instrument that a hand
+// holds (a guided body), whose force is shown. What moves stops when its key is let go,
 // when the page loses the focus or the connection, and on the server when this page is not heard of for a second.
 import type { ActuatorInfo, Hello, Status, ToolInfo } from "../protocol";
 import type { Session } from "../session";
@@ -32,6 +33,12 @@ export class ToolPanel {
     private readonly away = h("dd", { id: "tool-error" }, "–");
     private readonly limits = h("dd", {}, "–");
     private readonly who = h("dd", {}, "–");
+    private readonly force = h("dd", { id: "tool-force" }, "–");
+    private readonly jaw = h("dd", { id: "tool-grip" }, "–");
+    private readonly robot: HTMLElement[]; // lines that mean something for tools of robots alone
+    private readonly hand: HTMLElement[]; // for guided bodies
+    private readonly grasp: HTMLElement[]; // for those with a jaw
+    private readonly fingersPart: HTMLElement;
     private readonly list = h("div", { class: "layers", id: "tool-fingers" });
     private grip = 0; // of the buttons
 
@@ -46,13 +53,17 @@ export class ToolPanel {
             }, name);
         };
         const key = (name: string, does: string): HTMLElement[] => [h("dt", {}, h("kbd", {}, name)), h("dd", {}, does)];
+        this.robot = [h("dt", {}, "from its target"), this.away, h("dt", {}, "joints at an end"), this.limits];
+        this.hand = [h("dt", {}, "force on the hand"), this.force];
+        this.grasp = [h("dt", {}, "grip"), this.jaw];
+        this.fingersPart = section("Fingers", h("div", { class: "head" }, finger("Open", -1), finger("Close", 1)), this.list);
         this.element.append(
             section("Tool", this.select, this.toggleButton,
                 h("label", { class: "row" }, h("span", { class: "head" }, h("span", { class: "name" }, "Speed"), this.speedText), this.speed),
-                h("dl", {}, h("dt", {}, "at"), this.place, h("dt", {}, "from its target"), this.away, h("dt", {}, "joints at an end"), this.limits, h("dt", {}, "driven by"), this.who)),
+                h("dl", {}, h("dt", {}, "at"), this.place, ...this.robot, ...this.hand, ...this.grasp, h("dt", {}, "driven by"), this.who)),
             section("Keys", h("dl", { class: "keys" }, ...key("D A", "along x, and back"), ...key("W S", "along y, and back"), ...key("E Q", "along z, and back"),
-                ...key("Shift", "with these: turn about that axis"), ...key("]", "close the fingers"), ...key("[", "open them"), ...key("Esc", "leave the mode"))),
-            section("Fingers", h("div", { class: "head" }, finger("Open", -1), finger("Close", 1)), this.list),
+                ...key("Shift", "with these: turn about that axis"), ...key("]", "close the fingers or the jaw: grasp"), ...key("[", "open them"), ...key("Esc", "leave the mode"))),
+            this.fingersPart,
         );
         addEventListener("keydown", (e) => this.key(e, true), { capture: true });
         addEventListener("keyup", (e) => this.key(e, false), { capture: true });
@@ -85,8 +96,20 @@ export class ToolPanel {
 
     private choose(): void {
         this.stop();
+        this.offer();
         this.say();
         this.changed();
+    }
+
+    // Nothing empty is shown: lines and buttons that this tool has.
+    private offer(): void {
+        const tool = this.tools[this.tool];
+        const show = (lines: HTMLElement[], on: boolean): void => lines.forEach((line) => (line.hidden = !on));
+        show(this.robot, !tool?.guided);
+        show(this.hand, !!tool?.guided);
+        show(this.grasp, !!tool?.jaw);
+        this.fingersPart.hidden = tool?.guided ? !tool.jaw : this.fingers.length === 0;
+        this.list.hidden = !!tool?.guided;
     }
 
     // Half of what it can reach in a second at the most, or what the scene allows.
@@ -122,6 +145,7 @@ export class ToolPanel {
             return { index, box };
         });
         this.list.replaceChildren(...this.fingers.map(({ box }, i) => h("label", { class: "check" }, box, free[i].info.name)));
+        this.offer();
         this.say();
         this.changed();
     }
@@ -133,6 +157,8 @@ export class ToolPanel {
         const [x, y, z, rx, ry, rz] = now.error;
         setText(this.away, `${format(Math.hypot(x, y, z), "m")}, ${format(Math.hypot(rx, ry, rz), "rad")}`);
         setText(this.limits, String(now.at_limits));
+        if (now.force) setText(this.force, `${format(Math.hypot(...now.force), "N")} (${now.force.map((f) => format(f, "N")).join(", ")})`);
+        if (now.grip !== null && now.grip !== undefined) setText(this.jaw, `${Math.round(100 * now.grip)} % closed`);
         setText(this.who, now.client === null ? (now.driven ? "nobody: it holds" : "the scene") : now.client === this.session.hello?.client ? "this page" : `page ${brief(now.client)}`);
     }
 
@@ -178,8 +204,10 @@ export class ToolPanel {
         for (const code of this.held) rate += FINGERS[code] ?? 0;
         const actuators = this.fingers.filter((f) => f.box.checked).map((f) => f.index).slice(0, 64);
         rate = 0.5 * Math.sign(rate);
-        if (actuators.length > 0 && (rate !== 0 || this.gripping)) this.session.send({ type: "group", actuators, rate });
-        this.gripping = rate !== 0 && actuators.length > 0;
+        const tool = this.tools[this.tool], jaw = tool.guided && tool.jaw;
+        const grips = jaw || (!tool.guided && actuators.length > 0);
+        if (grips && (rate !== 0 || this.gripping)) this.session.send(jaw ? { type: "grip", name: tool.name, rate } : { type: "group", actuators, rate });
+        this.gripping = rate !== 0 && grips;
     }
 }
 

@@ -34,7 +34,10 @@ export class Stage {
     steady = false; ///< detail stays as it is set
     firstPicture = 0; ///< [ms] since the page was asked for
 
-    private readonly canvas: HTMLCanvasElement;
+    beside: Stage | null = null; ///< drawn whenever this one is
+    fitting: () => void = () => undefined; ///< called before the camera is set
+    turned: () => void = () => undefined; ///< called when the camera may have been
+    readonly canvas: HTMLCanvasElement;
     private readonly key = new THREE.DirectionalLight(0xffffff, 2.2);
     private readonly sky = new THREE.HemisphereLight(0xffffff, 0x8a94a0, 1.2);
     private readonly ground: THREE.Mesh;
@@ -49,6 +52,7 @@ export class Stage {
     private detail = 1; // lowered where the browser cannot keep up
     private readonly gap: number; // [ms] least time between two pictures
     private lastDraw = 0;
+    private readonly sizes: ResizeObserver;
     present: (() => Float32Array) | null = null; ///< where the bodies are now, for who fits the view later
     private points: Float32Array = new Float32Array(0);
     private bounds = new THREE.Box3(new THREE.Vector3(-0.1, -0.1, 0), new THREE.Vector3(0.1, 0.1, 0.1));
@@ -90,17 +94,57 @@ export class Stage {
         this.shadow.renderOrder = -1;
         this.scene.add(this.ground, this.shadow);
 
-        new ResizeObserver(() => this.resize()).observe(canvas.parentElement!);
+        this.sizes = new ResizeObserver(() => this.resize());
+        this.sizes.observe(canvas.parentElement!);
         this.resize();
         this.renderer.setAnimationLoop(() => this.tick());
     }
 
     invalidate(): void {
         this.dirty = true;
+        if (this.beside) this.beside.dirty = true;
+    }
+
+    /// Whether it looks from where another stage does. Only what nobody could see may differ: orbit.update() rounds.
+    sees(other: Stage): boolean {
+        const alike = 1e-10 * other.camera.position.distanceTo(other.orbit.target);
+        return this.camera.position.distanceTo(other.camera.position) <= alike && this.orbit.target.distanceTo(other.orbit.target) <= alike
+            && this.camera.near === other.camera.near && this.camera.far === other.camera.far;
+    }
+
+    // A turn that has not come to rest ends.
+    private rest(): void {
+        this.orbit.enableDamping = false;
+        this.orbit.update();
+        this.orbit.enableDamping = true;
+    }
+
+    /// Looks from where another stage does.
+    copyView(other: Stage): void {
+        this.fitted = false;
+        this.rest(); // a turn of its own would lead away from there
+        this.camera.position.copy(other.camera.position);
+        this.camera.quaternion.copy(other.camera.quaternion);
+        this.camera.near = other.camera.near;
+        this.camera.far = other.camera.far;
+        this.camera.updateProjectionMatrix();
+        this.orbit.target.copy(other.orbit.target);
+        this.orbit.minDistance = other.orbit.minDistance;
+        this.orbit.maxDistance = other.orbit.maxDistance;
+        this.dirty = true;
+    }
+
+    dispose(): void {
+        this.renderer.setAnimationLoop(null);
+        this.sizes.disconnect();
+        this.orbit.dispose();
+        this.renderer.dispose();
+        this.renderer.forceContextLoss();
     }
 
     setLook(look: Look): void {
         this.look = look;
+        this.beside?.setLook(look);
         this.canvas.style.background = `linear-gradient(${look.top}, ${look.bottom})`;
         ((this.ground.material as THREE.ShaderMaterial).uniforms.colour.value as THREE.Color).set(look.grid);
         (this.shadow.material as THREE.ShadowMaterial).opacity = look.shadow;
@@ -164,11 +208,10 @@ export class Stage {
 
     /// Looks at the bodies as a whole, from the direction given or from the front right above.
     fit(direction = FRONT): void {
+        this.fitting();
         this.fitted = true;
         this.direction = direction;
-        this.orbit.enableDamping = false; // a turn that has not come to rest ends here
-        this.orbit.update();
-        this.orbit.enableDamping = true;
+        this.rest();
         const centre = this.bounds.getCenter(new THREE.Vector3());
         const away = direction.clone().normalize();
         const { camera } = this;
@@ -251,6 +294,7 @@ export class Stage {
 
     private tick(): void {
         this.orbit.update();
+        this.turned();
         const now = performance.now();
         if (this.dirty && now - this.lastDraw >= this.gap) {
             this.dirty = false;
@@ -268,6 +312,7 @@ export class Stage {
 
     /// 1 is the best that the screen can show; below, fewer pixels; below a half, no shadows.
     setDetail(detail: number): void {
+        this.beside?.setDetail(detail);
         this.detail = Math.max(0.4, detail);
         this.key.castShadow = detail > 0.5;
         this.resize();

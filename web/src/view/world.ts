@@ -28,13 +28,12 @@ export const COLOURS = {
 
 export class World {
     readonly stage: Stage;
-    readonly layers: Record<Layer, boolean> = {
-        bodies: true, mesh: false, cables: true, chambers: false, fixed: false, domain: false, probes: false,
-        targets: true, forces: true, contacts: true, welds: true, labels: true, grid: true,
-    };
-    readonly paint: Paint = { map: { value: null }, low: { value: 0 }, high: { value: 1 }, mode: { value: 0 } };
-    readonly plain: Paint = { ...this.paint, mode: { value: 0 } }; ///< of links, which have no stress
-    forceScale = 0; ///< [N] of the longest arrow of a contact; 0: no contact yet
+    readonly like: World | null; ///< another one, beside it, whose layers, colours and cut these are
+    beside: World | null = null; ///< the other way round
+    readonly layers: Record<Layer, boolean>;
+    readonly paint: Paint;
+    readonly plain: Paint; ///< of links, which have no stress
+    private ownScale = 0; // [N] of the longest arrow of a contact; 0: no contact yet
     contactCount = 0; ///< arrows of the last frame
     readonly extra = new Map<number, Float32Array>(); ///< of the mode browser, by body: added to coordinates
     skins: (Skin | null)[] = [];
@@ -54,22 +53,33 @@ export class World {
     private leads: Copies | null = null;
     private springs: Arrows | null = null;
     private axes: Arrows[] = [];
+    private felt: Arrows | null = null; // forces that hands feel
     drivenTool = -1; ///< whose axes are shown
     private contacts: Arrows | null = null;
     private welds: Arrows | null = null;
     private planes: { shape: THREE.Object3D; body: number }[] = [];
     readonly hidden = new Set<number>(); ///< bodies that are not shown
     /// Bodies are cut open by it: what lies on its negative side is not drawn.
-    readonly cut = { on: false, plane: new THREE.Plane(new THREE.Vector3(0, 1, 0), 0) };
+    readonly cut: { on: boolean; plane: THREE.Plane };
     private field = -1; // index of the one that bodies are coloured by
+    private colouring: { mode: 0 | 1 | 2; map: MapName } = { mode: 0, map: "viridis" };
+    private readonly session: Session;
     private readonly maps: Record<MapName, THREE.Texture> = { viridis: colourTexture("viridis"), inferno: colourTexture("inferno"), grey: colourTexture("grey") };
     private readonly p = new THREE.Vector3();
     private readonly q = new THREE.Vector3();
 
-    constructor(session: Session, stage: Stage, overlay: HTMLElement) {
+    constructor(session: Session, stage: Stage, overlay: HTMLElement, like: World | null = null) {
         this.stage = stage;
+        this.session = session;
+        this.like = like;
+        this.layers = like?.layers ?? {
+            bodies: true, mesh: false, cables: true, chambers: false, fixed: false, domain: false, probes: false,
+            targets: true, forces: true, contacts: true, welds: true, labels: true, grid: true,
+        };
+        this.paint = like?.paint ?? { map: { value: this.maps.viridis }, low: { value: 0 }, high: { value: 1 }, mode: { value: 0 } };
+        this.plain = like?.plain ?? { ...this.paint, mode: { value: 0 } };
+        this.cut = like?.cut ?? { on: false, plane: new THREE.Plane(new THREE.Vector3(0, 1, 0), 0) };
         this.labels = new Labels(overlay, stage);
-        this.paint.map.value = this.maps.viridis;
         stage.scene.add(this.root);
         stage.present = () => {
             const all = this.skins.filter((skin, i) => skin && this.hello!.meshes[i].kind === "surface").map((skin) => skin!.shape.all());
@@ -92,10 +102,51 @@ export class World {
     /// field: index of the one to colour by; others may still be on their way.
     setColouring(mode: 0 | 1 | 2, map: MapName, field: number): void {
         this.field = field;
+        this.colouring = { mode, map };
         this.paint.mode.value = mode;
         this.plain.mode.value = mode === 1 ? 1 : 0;
-        this.paint.map.value = this.maps[map];
+        if (!this.like) this.paint.map.value = this.maps[map];
+        this.recolour();
         this.stage.invalidate();
+    }
+
+    /// Tells the world beside this one what it is coloured by: the field of the same name, where it has values of it.
+    recolour(): void {
+        const { beside } = this, name = this.hello?.fields[this.field]?.name;
+        if (!beside?.hello) return;
+        const index = beside.hello.fields.findIndex((f) => f.name === name);
+        beside.setColouring(this.colouring.mode, this.colouring.map, index);
+        beside.setField(beside.session.field?.index === index ? beside.session.field : null);
+    }
+
+    /// The largest displacement that is shown, here and beside [m].
+    mostDisplacement(): number {
+        let most = 0;
+        this.hello?.meshes.forEach((mesh, m) => {
+            const shape = this.skins[m]?.shape;
+            if (mesh.kind !== "surface" || !shape) return;
+            const x = shape.all(), x0 = shape.rest;
+            for (let i = 0; i < x.length; i += 3) {
+                const d = (x[i] - x0[i]) ** 2 + (x[i + 1] - x0[i + 1]) ** 2 + (x[i + 2] - x0[i + 2]) ** 2;
+                if (d > most) most = d;
+            }
+        });
+        return Math.max(Math.sqrt(most), this.beside?.mostDisplacement() ?? 0);
+    }
+
+    /// The largest value of the field that bodies are coloured by, here and beside.
+    mostField(): number {
+        let most = 0;
+        const { field } = this.session;
+        if (field?.index === this.field)
+            for (const [mesh, values] of field.values)
+                if (this.hello?.meshes[mesh]?.kind === "surface") for (const v of values) if (v > most) most = v;
+        return Math.max(most, this.beside?.mostField() ?? 0);
+    }
+
+    /// [N] of the longest arrow of a contact, here and beside; 0: no contact yet.
+    get forceScale(): number {
+        return Math.max(this.ownScale, this.beside?.ownScale ?? this.like?.ownScale ?? 0);
     }
 
     /// Values to colour by; 0 where there are none.
@@ -134,9 +185,15 @@ export class World {
         show(this.springs, layers.forces);
         show(this.contacts, layers.contacts);
         show(this.welds, layers.welds);
+        show(this.felt, layers.forces);
         for (const { shape, body } of this.planes) shape.visible = layers.bodies && !this.hidden.has(body);
         this.stage.setGrid(layers.grid);
         this.refresh();
+        const { beside } = this; // bodies of the same name are out of sight there too
+        if (!beside?.hello) return;
+        beside.hidden.clear();
+        beside.hello.bodies.forEach((body, b) => hello.bodies.some((own, i) => own.name === body.name && this.hidden.has(i)) && beside.hidden.add(b));
+        beside.applyLayers();
     }
 
     /// Draws the last frame again, after something of the page's own changed.
@@ -149,7 +206,7 @@ export class World {
         const sameScene = this.hello?.scene === hello.scene && this.hello?.size === hello.size;
         this.clear();
         if (!sameScene) this.hidden.clear();
-        if (!sameScene) this.cut.on = false;
+        if (!sameScene && !this.like) this.cut.on = false;
         this.hello = hello;
         let floor = hello.floor ?? null;
         const size = new THREE.Vector3().subVectors(new THREE.Vector3().fromArray(hello.bounds[1]), new THREE.Vector3().fromArray(hello.bounds[0])).length();
@@ -183,7 +240,8 @@ export class World {
         this.axes = ["#e5484d", "#2f9e5f", "#3b6fd6"].map((colour) => add(new Arrows(colour, 1)));
         this.contacts = add(new Arrows(COLOURS.contact, Math.max(1, hello.contact?.most ?? 1024)));
         this.welds = add(new Arrows(COLOURS.weld, Math.max(1, hello.attachments?.length ?? 0)));
-        this.forceScale = this.contactCount = 0;
+        this.felt = add(new Arrows(COLOURS.spring, Math.max(1, hello.tools?.length ?? 0)));
+        this.ownScale = this.contactCount = 0;
         const bounds = new THREE.Box3(new THREE.Vector3().fromArray(hello.bounds[0]), new THREE.Vector3().fromArray(hello.bounds[1]));
         const points = topology.filter((_, i) => hello.meshes[i].kind === "surface").flatMap((t) => Array.from(t.rest));
         if (!sameScene) this.stage.setBounds(bounds, Float32Array.from(points), floor);
@@ -193,7 +251,7 @@ export class World {
 
     private clear(): void {
         for (const skin of this.skins) skin?.dispose();
-        for (const what of [this.cables, this.knots, this.probes, this.tips, this.goals, this.leads, this.springs, this.contacts, this.welds, ...this.axes])
+        for (const what of [this.cables, this.knots, this.probes, this.tips, this.goals, this.leads, this.springs, this.contacts, this.welds, this.felt, ...this.axes])
             what?.dispose();
         for (const { shape } of this.planes) disposeOf(shape);
         this.planes = [];
@@ -219,6 +277,7 @@ export class World {
         this.takeSprings(frame, hello);
         this.takeContacts(frame, hello);
         this.takeTool(frame, hello);
+        this.takeFelt(frame, hello);
         this.stage.invalidate();
     }
 
@@ -351,6 +410,27 @@ export class World {
         });
     }
 
+    // What a hand feels of the body that it holds: an arrow at the body, in the scale of the contacts, and its value.
+    private takeFelt(frame: Message, hello: Hello): void {
+        const s = sectionOf(frame, SECTION.toolForces), places = sectionOf(frame, SECTION.tools);
+        this.felt!.begin();
+        for (let i = 0; i < (hello.tools?.length ?? 0); i++) {
+            const key = `felt ${i}`, name = hello.tools![i].name;
+            const force = s && i < s.count ? this.q.fromArray(s.f32, s.width * i).length() : NaN;
+            if (!places || !(force > 0)) {
+                this.labels.hide(key);
+                continue;
+            }
+            if (force > this.ownScale) this.ownScale = nice(force);
+            this.p.fromArray(places.f32, places.width * i);
+            this.q.multiplyScalar((0.25 * hello.size) / Math.max(this.forceScale, 1e-12)).add(this.p);
+            this.felt!.arrow(this.p, this.q, 0.006 * hello.size);
+            if (this.layers.forces) this.labels.set(key, `${name} ${force >= 0.1 ? `${force.toFixed(2)} N` : `${(1e3 * force).toFixed(0)} mN`}`, this.q, "spring");
+            else this.labels.hide(key);
+        }
+        this.felt!.end();
+    }
+
     // The scale of arrows grows at once and shrinks when the present forces have become less than a quarter of it.
     private takeContacts(frame: Message, hello: Hello): void {
         const s = sectionOf(frame, SECTION.contacts);
@@ -359,7 +439,7 @@ export class World {
         for (let i = 0; i < (s?.count ?? 0); i++) most = Math.max(most, this.q.fromArray(s!.f32, 8 * i + 3).length());
         const held = sectionOf(frame, SECTION.attachments);
         for (let i = 0; i < (held?.count ?? 0); i++) most = Math.max(most, this.q.fromArray(held!.f32, 6 * i + 3).length());
-        if (most > this.forceScale || (most > 0 && most < this.forceScale / 4)) this.forceScale = nice(most);
+        if (most > this.ownScale || (most > 0 && most < this.ownScale / 4)) this.ownScale = nice(most);
         this.contactCount = s?.count ?? 0;
         for (let i = 0; i < this.contactCount; i++) {
             this.p.fromArray(s!.f32, 8 * i);

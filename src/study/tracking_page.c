@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a report shows of control: the path that was asked for and the one that came of it, errors, and the actuators.
+#include "base/isa.h"
 #include "base/memory.h"
-#include "tracking.h"
+#include "study/tracking.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +15,9 @@
 typedef struct Section
 {
     tdPage *page;
-    const trackTable *table;
+    const tdTracking *table;
     const tdModel *model;
-    const trackOther *other;
+    const tdTrackingOther *other;
     tdArena arena;
     int64_t points, stride;
 } Section;
@@ -30,7 +32,7 @@ static double *column(Section *s, int c, double scale)
 {
     double *out = TD_TAKE(&s->arena, double, s->points);
     for (int64_t i = 0; i < s->points && out != NULL; i++)
-        out[i] = track_at(s->table, row_of(s, i), c) / scale;
+        out[i] = td_tracking_at(s->table, row_of(s, i), c) / scale;
     return out;
 }
 
@@ -43,11 +45,11 @@ static double *other_column(Section *s, const double *values, int width, int c, 
     return out;
 }
 
-static double largest(const trackTable *table, int c)
+static double largest(const tdTracking *table, int c)
 {
     double most = 0;
     for (int64_t i = 0; i < table->n; i++)
-        most = fmax(most, fabs(track_at(table, i, c)));
+        most = fmax(most, fabs(td_tracking_at(table, i, c)));
     return most;
 }
 
@@ -76,7 +78,7 @@ static char *label(Section *s, const char *what, const char *unit)
 // ---------------------------------------------------------------- path
 
 // The two axes along which the goal moves most, in order.
-static void widest_axes(const trackTable *table, int k, int axis[2])
+static void widest_axes(const tdTracking *table, int k, int axis[2])
 {
     double extent[3];
     for (int c = 0; c < 3; c++)
@@ -84,8 +86,8 @@ static void widest_axes(const trackTable *table, int k, int axis[2])
         double lo = INFINITY, hi = -INFINITY;
         for (int64_t i = 0; i < table->n; i++)
         {
-            lo = fmin(lo, track_at(table, i, track_goal_column(table, k) + c));
-            hi = fmax(hi, track_at(table, i, track_goal_column(table, k) + c));
+            lo = fmin(lo, td_tracking_at(table, i, td_tracking_goal_column(table, k) + c));
+            hi = fmax(hi, td_tracking_at(table, i, td_tracking_goal_column(table, k) + c));
         }
         extent[c] = hi - lo;
     }
@@ -100,7 +102,7 @@ static tdStatus plot_path(Section *s, int k, tdEffectorInfo info, tdError *error
 {
     static const char *const axes[] = {"x [mm]", "y [mm]", "z [mm]"};
     const double mm = 1e-3;
-    int axis[2], goal = track_goal_column(s->table, k), value = track_value_column(s->table, k), n = 2;
+    int axis[2], goal = td_tracking_goal_column(s->table, k), value = td_tracking_value_column(s->table, k), n = 2;
     widest_axes(s->table, k, axis);
     tdSeries series[3] = {
         {.name = "goal", .x = column(s, goal + axis[0], mm), .y = column(s, goal + axis[1], mm), .colour = -1},
@@ -127,7 +129,7 @@ static tdStatus plot_path(Section *s, int k, tdEffectorInfo info, tdError *error
     settings.x_label = axes[axis[0]];
     settings.y_label = axes[axis[1]];
     char caption[200];
-    snprintf(caption, sizeof caption, "Path of %.80s: where it was to go, and where it went.", info.name);
+    snprintf(caption, sizeof caption, "Path of %.80s: the goal and the path that was reached.", info.name);
     return td_page_plot(s->page, &settings, n, series, caption, error);
 }
 
@@ -135,7 +137,7 @@ static tdStatus plot_path(Section *s, int k, tdEffectorInfo info, tdError *error
 
 static tdStatus plot_error(Section *s, int k, tdEffectorInfo info, tdError *error)
 {
-    int c = track_error_column(k), m = track_measured_column(s->table, k), n = 1;
+    int c = td_tracking_error_column(k), m = td_tracking_measured_column(s->table, k), n = 1;
     double scale = 1, size = largest(s->table, c);
     bool other = s->other != NULL && k == 0;
     for (int64_t i = 0; i < s->table->n && other; i++)
@@ -150,7 +152,7 @@ static tdStatus plot_error(Section *s, int k, tdEffectorInfo info, tdError *erro
             (tdSeries){.name = s->other->name, .y = other_column(s, s->other->error, 1, 0, scale), .colour = 2};
     if (s->table->measured)
         series[n++] = (tdSeries){.name = "measured", .y = column(s, m, scale), .colour = 3};
-    const double *time = column(s, TRACK_TIME, 1);
+    const double *time = column(s, TD_TRACKING_TIME, 1);
     for (int i = 0; i < n; i++)
     {
         series[i].n = s->points;
@@ -164,7 +166,7 @@ static tdStatus plot_error(Section *s, int k, tdEffectorInfo info, tdError *erro
     if (exact)
         memcpy(settings.y_range, (double[]){0, 1e-6 / scale}, sizeof settings.y_range);
     char caption[200];
-    snprintf(caption, sizeof caption, "How far %.80s is from its goal.", info.name);
+    snprintf(caption, sizeof caption, "Distance of %.80s from its goal.", info.name);
     return td_page_plot(s->page, &settings, n, series, caption, error);
 }
 
@@ -180,7 +182,7 @@ static const char *unit_of_actuator(tdActuatorInfo info, bool effort)
 // Those that share the unit of actuator `first`.
 static tdStatus plot_actuators(Section *s, int first, bool effort, tdError *error)
 {
-    const trackTable *table = s->table;
+    const tdTracking *table = s->table;
     const char *unit = unit_of_actuator(td_model_actuator(s->model, first), effort);
     tdSeries series[MOST_ACTUATORS];
     int which[MOST_ACTUATORS], n = 0, more = 0;
@@ -189,14 +191,15 @@ static tdStatus plot_actuators(Section *s, int first, bool effort, tdError *erro
     {
         if (strcmp(unit_of_actuator(td_model_actuator(s->model, a), effort), unit) != 0)
             continue;
-        size = fmax(size, largest(table, effort ? track_effort_column(table, a) : track_displacement_column(table, a)));
+        size = fmax(size, largest(table, effort ? td_tracking_effort_column(table, a)
+                                                : td_tracking_displacement_column(table, a)));
         if (n < MOST_ACTUATORS)
             which[n++] = a;
         else
             more++;
     }
     const char *bracket = unit_of(s, unit, size, &scale);
-    const double *time = column(s, TRACK_TIME, 1);
+    const double *time = column(s, TD_TRACKING_TIME, 1);
     for (int i = 0; i < n; i++)
     {
         int a = which[i];
@@ -204,7 +207,8 @@ static tdStatus plot_actuators(Section *s, int first, bool effort, tdError *erro
             .name = td_model_actuator(s->model, a).name,
             .n = s->points,
             .x = time,
-            .y = column(s, effort ? track_effort_column(table, a) : track_displacement_column(table, a), scale)};
+            .y = column(s, effort ? td_tracking_effort_column(table, a) : td_tracking_displacement_column(table, a),
+                        scale)};
         if (time == NULL || series[i].y == NULL)
             return td_fail_memory(error, "a plot");
     }
@@ -212,8 +216,8 @@ static tdStatus plot_actuators(Section *s, int first, bool effort, tdError *erro
     settings.x_label = "time [s]";
     settings.y_label = label(s, effort ? "effort" : "displacement", bracket);
     char caption[200];
-    snprintf(caption, sizeof caption, "What control made the actuators do: %s.%s",
-             effort ? "tension, pressure or force" : "pull, growth or way",
+    snprintf(caption, sizeof caption, "Actuation found by control: %s.%s",
+             effort ? "tension, pressure or force" : "length pulled, growth of volume or displacement",
              more > 0 ? " The first eight of them." : "");
     return td_page_plot(s->page, &settings, n, series, caption, error);
 }
@@ -250,15 +254,45 @@ static tdStatus plot_section(Section *s, tdError *error)
     return TD_OK;
 }
 
-tdStatus track_page(tdPage *page, const trackTable *table, const tdModel *model, const trackOther *other,
-                    tdError *error)
+tdStatus td_tracking_page(tdPage *page, const tdTracking *table, const tdTrackingOther *other, tdError *error)
 {
     if (table->n == 0 || table->n_effectors == 0)
         return td_fail(error, TD_ERROR_INPUT, "no step was taken, so there is nothing to report");
-    Section s = {.page = page, .table = table, .model = model, .other = other};
+    Section s = {.page = page, .table = table, .model = table->model, .other = other};
     s.stride = (table->n + MOST_POINTS - 1) / MOST_POINTS;
     s.points = (table->n + s.stride - 1) / s.stride;
     tdStatus status = plot_section(&s, error);
     td_arena_free(&s.arena);
+    return status;
+}
+
+tdStatus td_tracking_report(const tdTracking *table, const char *lead, bool early, const char *path, tdError *error)
+{
+    const tdModel *model = table->model;
+    tdPage page = {0};
+    char machine[128];
+    double step[4];
+    td_page_begin(&page, "Inverse control along a path", lead != NULL ? lead : "");
+    td_page_section(&page, "Tracking");
+    td_tracking_percentiles(table, TD_TRACKING_STEP, step);
+    for (int k = 0; k < table->n_effectors; k++)
+    {
+        tdTrackingStatistics s = td_tracking_statistics(table, td_tracking_error_column(k), false);
+        tdEffectorInfo info = td_model_effector(model, table->effector[k]);
+        td_page_text(&page, "**%s** is %.3g %s from its goal in the mean, %.3g %s at most, over %" PRId64 " steps.",
+                     info.name, s.mean, info.unit, s.max, info.unit, table->n);
+    }
+    td_page_text(&page,
+                 "A step of %.3g ms takes %.3g ms (median; 99 %% of the steps take less than %.3g ms). Goals were out "
+                 "of reach in "
+                 "%" PRId64 " steps; an actuator was at a limit in %" PRId64 ".%s",
+                 1e3 * td_model_time_step(model), 1e3 * step[0], 1e3 * step[2], table->out_of_reach, table->limited,
+                 early ? " **The run ended early.**" : "");
+    tdStatus status = td_tracking_page(&page, table, NULL, error);
+    td_machine_name(machine, sizeof machine);
+    td_page_note(&page, "Made by tendril %s. Machine: %s.", td_version(), machine);
+    if (status == TD_OK)
+        status = td_page_write(&page, path, error);
+    td_page_free(&page);
     return status;
 }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Algebraic multigrid by smoothed aggregation (Vanek, Mandel and Brezina 1996; Vanek, Brezina and Mandel 2001): a
+// preconditioner for the matrix of a body whose Cholesky factor would not fit into memory. Its memory and its work grow
+// with the nodes alone, and so, nearly, do the iterations not.
+//
+//     level 0      the nodes, 3 unknowns each
+//     aggregates   a node and its neighbours become one node of the next level, with 6 unknowns: how it moves and
+//                  turns as a rigid piece, the motions that cost a body nothing
+//     T            those rigid motions, orthonormal in each aggregate
+//     P = (I - 4/3 / lambda D^-1 A) T          smoothed, so that neighbouring aggregates bend into each other
+//     A' = P' A P                              of the next level, and so on until a dense factor is nothing
+//
+// A cycle smooths by Chebyshev polynomials of D^-1 A (D: blocks of the diagonal), corrects on the next level and
+// smooths again. Aggregates follow from the pattern and belong to the model; numbers belong to a state. All sums are
+// by rows in a fixed order: the same bits for any number of threads. P and the finest matrix are kept in single
+// precision, which a preconditioner does not feel; the matrices of the other levels are not, because the softest
+// motions are small differences there.
+#pragma once
+#include "base/block.h"
+
+typedef struct tdAmgModel tdAmgModel;
+typedef struct tdAmg tdAmg;
+
+/// held: by coordinate, true where it is no unknown. Both refer to memory of the arena; pattern and held must outlive
+/// them.
+tdStatus td_amg_model_create(tdArena *arena, const tdBlockPattern *pattern, const bool *held, tdAmgModel **out,
+                             tdError *error);
+/// What a preconditioner on it takes [bytes].
+double td_amg_bytes(const tdAmgModel *model);
+/// Rows of blocks of each level, the finest first: how many levels there are.
+int td_amg_levels(const tdAmgModel *model, int64_t *rows, int most);
+
+tdStatus td_amg_create(const tdAmgModel *model, tdArena *arena, tdAmg **out, tdError *error);
+/// Makes it for these values; x: where the nodes are, whose rigid motions are taken. False: the matrix is not positive
+/// definite, and the preconditioner is not to be used.
+bool td_amg_set(tdAmg *amg, tdTasks *tasks, const double *values, const double *x);
+/// z = about A^-1 r, over all coordinates; r is zero on held ones, and so is z. Symmetric and positive.
+void td_amg_apply(tdAmg *amg, tdTasks *tasks, const double *r, double *z);
+
+// ---- between amg_shape.c and amg.c
+
+#define TD_AMG_RIGID  6
+#define TD_AMG_LEVELS 12
+
+/// The structure of one level: a symmetric matrix of full rows, and how it hangs together with the next.
+typedef struct tdAmgShape
+{
+    int32_t n; ///< rows of blocks
+    int b;     ///< size of a block: 3 on the finest level, then 6
+    int64_t *row;
+    int32_t *column;  ///< ascending in each row
+    int32_t *at;      ///< finest: block of the pattern,
+    bool *turned;     ///< which is to be transposed
+    int64_t *middle;  ///< by row: the block of the diagonal
+    int32_t next;     ///< rows of the next level; 0: this is the last
+    int32_t *joined;  ///< by row: its aggregate; -1: held as a whole
+    int64_t *members; ///< next + 1: by aggregate its rows,
+    int32_t *member;  ///< ascending
+    int64_t *p_row;   ///< P by rows,
+    int32_t *p_column;
+    int64_t *t_row; ///< and by columns: rows and blocks of it
+    int32_t *t_from;
+    int64_t *t_block;
+    int64_t *ap_row; ///< A P
+    int32_t *ap_column;
+} tdAmgShape;
+
+struct tdAmgModel
+{
+    const tdBlockPattern *pattern;
+    const bool *held;
+    int levels;
+    tdAmgShape level[TD_AMG_LEVELS];
+};
