@@ -113,6 +113,7 @@ static void json_counts(tdJson *json, const tdTotals *totals)
     td_json_number(json, "rom_local", totals->rom_local);
     td_json_integer(json, "contacts", totals->contacts);
     td_json_integer(json, "contacts_active", totals->contacts_active);
+    td_json_integer(json, "asleep", totals->asleep);
     td_json_integer(json, "constraints", totals->constraints);
     td_json_integer(json, "contact_iterations", totals->contact_iterations);
     td_json_integer(json, "contact_limits", totals->contact_limits);

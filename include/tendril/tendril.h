@@ -402,6 +402,7 @@ extern "C"
         int contacts;        ///< points that were tracked
         int constraints;     ///< of the convex problem: these points, attachments, driven actuators, limits of joints
         int contacts_active; ///< of these, the ones that carry a force
+        int asleep;          ///< bodies that slept (contact: {sleep: ...})
         int contact_iterations;   ///< of the convex solver, the most of an island, over all linearizations
         double contact_residual;  ///< relative residual that it left
         bool contact_limit;       ///< it reached its iteration limit

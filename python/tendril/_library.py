@@ -233,6 +233,7 @@ class tdReport(c.Structure):
         ("contacts", c.c_int),
         ("constraints", c.c_int),
         ("contacts_active", c.c_int),
+        ("asleep", c.c_int),
         ("contact_iterations", c.c_int),
         ("contact_residual", c.c_double),
         ("contact_limit", c.c_bool),

@@ -171,18 +171,29 @@ static bool same_pose(const tdPose *a, const tdPose *b)
     return same;
 }
 
+static bool same_twist(const double a[6], const double b[6])
+{
+    bool same = true;
+    for (int k = 0; k < 6; k++)
+        same = same && a[k] == b[k];
+    return same;
+}
+
 static void place_collider(void *context, int i)
 {
     tdCollideState *s = context;
     const tdCollideInput *in = s->input;
     const tdCollider *c = &s->world->colliders[i];
     tdPlaced *p = &s->placed[i];
+    double twist_before[6];
     s->bad[i] = -1;
-    p->fitted = false;
+    p->fitted = p->same = false;
+    memcpy(twist_before, p->twist, sizeof twist_before);
     if (c->kind == TD_COLLIDER_RIGID)
     {
         tdPose frame = c->frame >= 0 ? in->poses[c->frame] : td_pose_identity();
         p->still = s->known && in->v == NULL && p->x_end == NULL && same_pose(&frame, &p->frame);
+        p->same = s->listed && same_pose(&frame, &p->frame);
         p->frame = frame;
         p->pose = td_pose_multiply(&p->frame, &c->pose);
         double sum = 0;
@@ -195,6 +206,7 @@ static void place_collider(void *context, int i)
             memcpy(p->twist, in->twists[c->frame], sizeof p->twist);
         for (int k = 0; k < 6; k++)
             sum += fabs(p->twist[k]);
+        p->same = p->same && same_twist(p->twist, twist_before);
         if (!(sum < 1e15))
         {
             s->bad[i] = 0;
@@ -221,6 +233,8 @@ static void place_collider(void *context, int i)
         if (in->v != NULL && c->shape.type != TD_SHAPE_PLANE)
             sweep_box(p, in->h, p->box);
     }
+    p->same = p->same && p->reach == p->same_reach;
+    p->same_reach = p->reach;
     double slide = in->v != NULL ? in->slide * p->fastest : 0;
     for (int k = 0; k < 3; k++)
     {
@@ -419,6 +433,37 @@ static void sort_contacts(tdPiece *piece, int64_t first)
     }
 }
 
+static int compare_pair(const tdContact *contact, tdPair pair)
+{
+    if (contact->a.collider != pair.a)
+        return contact->a.collider < pair.a ? -1 : 1;
+    return contact->b.collider < pair.b ? -1 : contact->b.collider > pair.b;
+}
+
+// Two colliders that stand as they stood meet as they met.
+static void repeat_pair(const tdCollideState *s, tdPiece *piece, tdPair pair)
+{
+    int64_t low = 0, high = s->n_contacts;
+    while (low < high)
+    {
+        int64_t middle = low + (high - low) / 2;
+        if (compare_pair(&s->contacts[middle], pair) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < s->n_contacts && compare_pair(&s->contacts[low], pair) == 0; low++)
+    {
+        if (!td_grow((void **)&piece->contacts, &piece->room, piece->n + 1, sizeof *piece->contacts))
+        {
+            piece->failed = true;
+            return;
+        }
+        piece->contacts[piece->n] = s->contacts[low];
+        piece->contacts[piece->n++].previous = -1;
+    }
+}
+
 static void run_piece(void *context, int i)
 {
     tdCollideState *s = context;
@@ -431,6 +476,11 @@ static void run_piece(void *context, int i)
         tdPair pair = s->pairs[k];
         const tdCollider *a = &s->world->colliders[pair.a], *b = &s->world->colliders[pair.b];
         int64_t first = piece->n;
+        if (s->placed[pair.a].same && s->placed[pair.b].same)
+        {
+            repeat_pair(s, piece, pair);
+            continue;
+        }
         narrow.sweep = sweep_of(s, pair);
         if (a->skin != NULL && b->skin != NULL)
             td_meet_skins(&narrow, pair.a, pair.b);
@@ -512,7 +562,10 @@ tdStatus td_collide(const tdCollideWorld *world, tdCollideState *state, const td
     double start = td_seconds();
     s->input = input;
     s->world = world;
+    double slide = input->v != NULL ? input->slide : -1;
+    s->listed = s->listed && s->h == input->h && s->slide == slide;
     TD_TRY(place_all(s, error));
+    s->listed = false; // until all is known
     if (!td_broad_phase(s))
         return td_fail_memory(error, "pairs of colliders");
     for (int64_t i = 0; i < s->n_pairs; i++)
@@ -527,6 +580,9 @@ tdStatus td_collide(const tdCollideWorld *world, tdCollideState *state, const td
     double found = td_seconds();
     if (!join(s))
         return td_fail_memory(error, "contacts");
+    s->listed = true;
+    s->h = input->h;
+    s->slide = slide;
     s->report.pairs = s->n_pairs;
     s->report.contacts = s->n_contacts;
     s->report.bounds = fitted - start;

@@ -64,6 +64,8 @@ typedef struct tdPlaced
     double bare[6]; ///< skin: box of its vertices
     double grown;   ///< reach that the boxes of the tree were grown for; 0: never fitted
     bool still;     ///< rigid, and where it was in the last step
+    bool same;      ///< and will meet whatever has not moved either as it did in the last call
+    double same_reach; ///< `reach` of that call
     bool fitted;    ///< its tree is needed in this step
 } tdPlaced;
 
@@ -112,7 +114,9 @@ struct tdCollideState
     int64_t *piece_first; ///< pairs of each piece
     int n_pieces;
     tdPiece *pieces;
-    bool known; ///< there was a step before this one
+    bool known;  ///< there was a step before this one
+    bool listed; ///< contacts, places and the next two are of one call, the last one
+    double h, slide;
     tdContact *contacts, *last;
     int64_t n_contacts, contact_room, n_last, last_room;
     int32_t *bad; ///< by collider, the first vertex that is not finite

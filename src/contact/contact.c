@@ -3,6 +3,7 @@
 #include "contact/contact.h"
 
 #include "base/log.h"
+#include "base/vector.h"
 #include "body/soft.h"
 #include "constraint/condense.h"
 
@@ -88,6 +89,7 @@ tdStatus td_contact_create(const tdModel *model, tdState *state, tdError *error)
     for (int e = 0; e < model->n_effectors; e++)
         if ((cs->readings[e].slope = TD_TAKE(arena, double, model->n_actuators + 1)) == NULL)
             return td_fail_memory(error, "the contacts");
+    TD_TRY(td_contact_sleep_create(model, state, error));
     TD_TRY(take_fields(model, state, error));
     TD_TRY(td_bonds_create(model, state, error));
     TD_TRY(td_contact_blocks_create(model, state, error));
@@ -106,6 +108,7 @@ void td_contact_free(tdState *state)
         return;
     td_collide_state_free(cs->collide);
     td_collide_state_free(cs->again);
+    td_contact_sleep_free(cs);
     free(cs->body_rows);
     free(cs->row_body);
     free(cs->acts);
@@ -304,6 +307,7 @@ tdStatus td_contact_find(const tdModel *model, tdState *state)
     memcpy(cs->bond_effort, cs->bond_told, 3 * (size_t)model->contact->n_bonds * sizeof(double));
     if (model->contact->world != NULL)
         TD_TRY(find_contacts(model, state));
+    td_contact_doze(model, state);
     if (!td_contact_choose(model, state))
         return td_fail_memory(&state->report.error, "the contacts of a step");
     for (int64_t i = 0; i < cs->n; i++)
@@ -355,6 +359,29 @@ static void report_found(const tdModel *model, tdState *state, const tdContact *
     state->report.penetration_found = ratio;
     state->report.penetration_found_body[0] = a->body;
     state->report.penetration_found_body[1] = b->body;
+}
+
+// Contacts of bodies that sleep: they bear what they bore, where they are. Returns how many bear something.
+static int commit_settled(const tdModel *model, tdState *state)
+{
+    tdContactState *cs = state->contact;
+    int active = 0;
+    for (int64_t i = 0; cs->sleep != NULL && i < cs->n; i++)
+    {
+        tdContactPoint *point = &cs->points[i];
+        if (!td_contact_is_settled(model, cs, &cs->contacts[i]))
+            continue;
+        for (int k = 0; k < 3; k++)
+        {
+            point->force[k] = cs->impulse[3 * i + k] / model->scheme.s;
+            point->torque[k] = model->turning ? cs->turn[3 * i + k] / model->scheme.s : 0;
+        }
+        if (!(td_dot3(point->force, point->normal) > 0))
+            continue;
+        active++;
+        report_depth(model, state, (int32_t)i, -point->distance);
+    }
+    return active;
 }
 
 void td_contact_commit(const tdModel *model, tdState *state)
@@ -414,6 +441,8 @@ void td_contact_commit(const tdModel *model, tdState *state)
     }
     if (model->contact->world != NULL)
         come_out(model, state);
+    active += commit_settled(model, state);
+    td_contact_sleep_commit(model, state);
     state->report.contacts = (int)cs->n;
     state->report.contacts_active = active;
     td_contact_effectors(model, state);
@@ -436,14 +465,18 @@ int td_contact_arrays(const tdModel *model, tdState *state, tdStateArray *out, i
         out[n++] = (tdStateArray){"bond_impulse", -1, false, 3 * (int64_t)model->contact->n_bonds, cs->bond_told};
     if (n < most)
         out[n++] = (tdStateArray){"contact_softness", -1, false, model->n_bodies + model->n_actuators, cs->softness};
+    if (n < most && cs->sleep != NULL)
+        out[n++] = (tdStateArray){"contact_calm", -1, true, model->n_bodies, td_contact_calm(cs)};
     return n;
 }
 
 void td_contact_restore(tdState *state)
 {
     tdContactState *cs = state->contact;
-    if (cs != NULL)
-        cs->n = cs->n_points = cs->n_body_rows = 0;
+    if (cs == NULL)
+        return;
+    cs->n = cs->n_points = cs->n_body_rows = 0;
+    td_contact_sleep_restore(cs);
 }
 
 void td_contact_forget(const tdModel *model, tdState *state)
@@ -453,5 +486,6 @@ void td_contact_forget(const tdModel *model, tdState *state)
         return;
     for (int i = 0; i < count_colliders(model); i++)
         cs->depth[i] = -1;
+    td_contact_wake(model, state);
     td_contact_restore(state);
 }

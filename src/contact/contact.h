@@ -85,6 +85,14 @@ typedef struct tdBondGroup
     double stiffness, dissipation; ///< of each; infinite: rigid
 } tdBondGroup;
 
+/// What becomes of a body in a scene whose bodies may sleep.
+enum
+{
+    TD_REST_NEVER, ///< it sleeps never: it deforms, or something but weight and contact acts on it
+    TD_REST_SLEEPS,
+    TD_REST_FIXED ///< it never moves
+};
+
 typedef struct tdContactModel
 {
     tdCollideWorld *world; ///< NULL: bodies do not touch, but bonds join them
@@ -94,6 +102,9 @@ typedef struct tdContactModel
     tdContactFrame *frames;
     bool guided; ///< a body that meets others has its motion given
     double margin;
+    double sleep;          ///< bodies that are slower than this sleep [m/s]; 0: none do (contact_sleep.c)
+    int64_t drowsy;        ///< for so many steps
+    unsigned char *rest;   ///< by body, where some do
     double slide;   ///< of tdCollideInput: convex friction slides on a gap of (h + tau) mu times the speed
     bool corrected; ///< what slides does not ride on a gap (contact_solve.c)
     tdSapTuning tuning;
@@ -232,6 +243,7 @@ typedef struct tdContactState
     bool *bond_dead;     ///< 3 a bond: rows that nothing can move
     double scale;        ///< size of the momentum of the blocks, for relative residuals
     double pushed;       ///< work of near-rigid points that were found deep in this step [J], friction included
+    struct tdContactSleep *sleep; ///< contact_sleep.c; NULL: nobody sleeps
     bool limit;          ///< the solver reached its bound in this pass
     bool whole;          ///< Newton went the whole way to what the problem said
 } tdContactState;
@@ -279,6 +291,24 @@ double td_contact_held(const tdModel *model, const tdContactState *cs, const tdC
 tdStatus td_contact_overlooks(const tdModel *model, tdState *state, bool *overlooks);
 /// Coordinates of a body take part.
 void td_contact_take_part(const tdModel *model, tdState *state, int body, int64_t n, const int32_t *coord);
+
+/// contact_sleep.c. Who sleeps in this step, once its contacts are known.
+tdStatus td_contact_sleep_create(const tdModel *model, tdState *state, tdError *error);
+void td_contact_sleep_free(tdContactState *cs);
+void td_contact_doze(const tdModel *model, tdState *state);
+/// Whether a body sleeps, so that nothing of it is to be solved for; and both bodies of a contact do, or one is fixed.
+bool td_contact_sleeps(const tdContactState *cs, int body);
+bool td_contact_is_settled(const tdModel *model, const tdContactState *cs, const tdContact *contact);
+/// dv of those that sleep: they come to rest.
+void td_contact_lull(const tdModel *model, tdState *state);
+/// Impulses of contacts that are settled.
+void td_contact_bear(const tdModel *model, tdContactState *cs);
+/// After a step was accepted; after a checkpoint was read; something has changed that bodies do not feel by contact.
+void td_contact_sleep_commit(const tdModel *model, tdState *state);
+void td_contact_sleep_restore(tdContactState *cs);
+void td_contact_wake(const tdModel *model, tdState *state);
+/// By body: for how many steps it has been slow; NULL: nobody sleeps.
+int64_t *td_contact_calm(const tdContactState *cs);
 
 /// contact_follow.c: which of the contacts have rows; all that were left out begin to act; those do that would bear a
 /// force with the solution, and it is to be solved again (grown), else dv has it. False: no memory.

@@ -125,7 +125,8 @@ bool td_contact_choose(const tdModel *model, tdState *state)
     {
         // Contacts are sorted by the pairs of colliders that they are between.
         const tdContact *first = &cs->contacts[begin];
-        bool plain = may && is_plain(model, &first->a) && is_plain(model, &first->b) &&
+        bool settled = td_contact_is_settled(model, cs, first); // of both bodies, and so are all of the pair
+        bool plain = may && !settled && is_plain(model, &first->a) && is_plain(model, &first->b) &&
                      (has_many(model, cs, &first->a) || has_many(model, cs, &first->b));
         double least = INFINITY, mu = td_state_friction(state) * td_contact_pair(model, first).mu;
         int64_t nearest = begin;
@@ -134,13 +135,18 @@ bool td_contact_choose(const tdModel *model, tdState *state)
              end++)
         {
             double gap = plain ? gap_at_end(model, state, &cs->contacts[end], mu) : 0;
+            if (settled)
+            {
+                cs->acts[end] = false;
+                continue;
+            }
             cs->acts[end] = !(gap > near_by(model, first)) || gap <= 0;
             cs->n_left_out += !cs->acts[end];
             nearest = gap < least ? end : nearest;
             least = fmin(least, gap);
         }
-        cs->n_left_out -= !cs->acts[nearest];
-        cs->acts[nearest] = true;
+        cs->n_left_out -= !settled && !cs->acts[nearest];
+        cs->acts[nearest] = !settled;
     }
     state->v_new = v_new;
     return true;
@@ -150,7 +156,7 @@ void td_contact_act_all(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
     for (int64_t i = 0; i < cs->n && cs->n_left_out > 0; i++)
-        if (!cs->acts[i])
+        if (!cs->acts[i] && !td_contact_is_settled(model, cs, &cs->contacts[i]))
         {
             cs->acts[i] = true;
             td_contact_touch(model, state, &cs->contacts[i]);
@@ -175,7 +181,7 @@ static int64_t find_bearing(const tdModel *model, tdState *state)
     tdContactState *cs = state->contact;
     int64_t found = 0;
     for (int64_t i = 0; i < cs->n; i++)
-        if (!cs->acts[i] && would_bear(model, state, &cs->contacts[i]))
+        if (!cs->acts[i] && !td_contact_is_settled(model, cs, &cs->contacts[i]) && would_bear(model, state, &cs->contacts[i]))
         {
             cs->acts[i] = true;
             cs->n_left_out--;

@@ -123,6 +123,7 @@ static void take_impulses(const tdModel *model, tdState *state)
         memset(cs->impulse, 0, 3 * (size_t)cs->n * sizeof *cs->impulse);
     if (cs->n > 0 && model->turning)
         memset(cs->turn, 0, 3 * (size_t)cs->n * sizeof *cs->turn);
+    td_contact_bear(model, cs);
     for (int32_t c = 0; c < problem->n_constraints; c++)
     {
         const double *gamma = problem->gamma + TD_SAP_ROWS * (int64_t)c;

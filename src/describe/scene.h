@@ -511,6 +511,8 @@ typedef struct tdSceneContact
     double margin;      ///< [m]; 0: by the size of bodies
     double softness;    ///< beta of the normals
     double stiction;    ///< sigma of the tangents
+    double sleep;       ///< speed below which bodies sleep [m/s]; 0: they do not
+    int sleep_line;
     tdContactSolver solver;
     tdSlidingLaw sliding;
     int points; ///< n x n of each triangle touch besides nodes

@@ -8,6 +8,7 @@ static const char *const names[TD_PARTS] = {"contact",
                                             "nodes moved by inverse control",
                                             "contact by nlcp",
                                             "torsional and rolling friction",
+                                            "sleeping bodies",
                                             "stops of a given effort",
                                             "friction of cables",
                                             "given displacements of actuators",
@@ -32,6 +33,10 @@ static const char *const names[TD_PARTS] = {"contact",
     "motion, or move the body by actuators of another type"
 
 #define NO_TURNING "give the bodies 'contact: {torsional_friction: 0, rolling_friction: 0}'"
+
+#define AWAKE                                                                                                          \
+    "bodies sleep in steps of backward_euler with one linearization only; take that integrator without 'newton', or "  \
+    "remove 'sleep'"
 
 #define REFERENCE "rk4 computes reference solutions for rigid bodies in free motion: "
 
@@ -66,6 +71,10 @@ static const struct
     {TD_PART_TURNING, TD_PART_STATIC,
      "torsional and rolling friction resist a motion that goes on, which an equilibrium does not have; use "
      "backward_euler, or " NO_TURNING},
+    {TD_PART_SLEEP, TD_PART_DAMPED, AWAKE},
+    {TD_PART_SLEEP, TD_PART_UNDAMPED, AWAKE},
+    {TD_PART_SLEEP, TD_PART_RK4, AWAKE},
+    {TD_PART_SLEEP, TD_PART_STATIC, AWAKE},
     {TD_PART_GUIDED, TD_PART_RK4,
      REFERENCE "it does not support inverse control; use backward_euler, or remove the targets"},
     {TD_PART_MOVED, TD_PART_DAMPED, NODES},

@@ -13,6 +13,7 @@ typedef enum tdPart
     TD_PART_GUIDED,         ///< nodes that inverse control moves
     TD_PART_COULOMB,        ///< contact by solver nlcp
     TD_PART_TURNING,        ///< torsional and rolling friction
+    TD_PART_SLEEP,          ///< bodies that sleep
     TD_PART_GIVEN_EFFORT,   ///< stops of an effort that is given
     TD_PART_CABLE_FRICTION, ///< friction of cables
     TD_PART_DISPLACEMENT,   ///< actuators whose displacement is given

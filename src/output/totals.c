@@ -32,6 +32,7 @@ static const char *const names[COUNTS] = {
     "rom_error",
     "contacts",
     "contacts_active",
+    "asleep",
     "constraints",
     "contact_iterations",
     "contact_limits",
@@ -80,6 +81,7 @@ void td_totals_add(tdTotals *totals, const tdReport *report)
     totals->rom_error = fmax(totals->rom_error, report->rom_error);
     totals->contacts = report->contacts;
     totals->contacts_active = report->contacts_active;
+    totals->asleep = report->asleep;
     totals->constraints = report->constraints;
     totals->contact_iterations += report->contact_iterations;
     totals->contact_limits += report->contact_limit;
@@ -127,6 +129,7 @@ void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS])
         totals->rom_error,
         (double)totals->contacts,
         (double)totals->contacts_active,
+        (double)totals->asleep,
         (double)totals->constraints,
         (double)totals->contact_iterations,
         (double)totals->contact_limits,

@@ -25,6 +25,7 @@ typedef struct tdTotals
     double rom_local;                      ///< likewise
     double rom_error;                      ///< largest, as the indicator tells it
     int contacts, contacts_active;         ///< in the last step: points followed, points that bear a force
+    int asleep;                            ///< bodies, in the last step
     int constraints;                       ///< in the last step: of the problem that contact makes of all bodies
     int64_t contact_iterations;            ///< of its solver
     int64_t contact_limits;                ///< steps in which it reached its bound on iterations
@@ -44,7 +45,7 @@ typedef struct tdTotals
 
 void td_totals_add(tdTotals *totals, const tdReport *report);
 
-#define TD_TOTALS_COLUMNS (41 + TD_STAGES)
+#define TD_TOTALS_COLUMNS (42 + TD_STAGES)
 
 /// The same as a row of numbers.
 void td_totals_row(const tdTotals *totals, double row[TD_TOTALS_COLUMNS]);

@@ -101,6 +101,13 @@ static const tdKey contact_keys[] = {
      .hi = 1,
      .standard = "1e-3",
      .doc = "σ: a body at rest on a slope creeps at about σ g times the time step"},
+    {.name = "sleep",
+     .kind = TD_KEY_QUANTITY,
+     .dim = TD_DIM_VELOCITY,
+     .range = TD_RANGE_POSITIVE,
+     .standard_doc = "no body sleeps",
+     .doc = "rigid bodies that only weight and contact act on sleep, at almost no cost, once they and all that they "
+            "touch have been slower than this for 0.2 s; see [contact](contact.md#sleep)"},
     {.name = "points",
      .kind = TD_KEY_INTEGER,
      .least = 0,

@@ -143,6 +143,8 @@ tdStatus td_parse_contact(tdSceneParser *parser, const tdYaml *node)
     contact->margin = td_record_number(&record, "margin", 0);
     contact->softness = td_record_get(&record, "softness")->number[0];
     contact->stiction = td_record_get(&record, "stiction")->number[0];
+    contact->sleep = td_record_number(&record, "sleep", 0);
+    contact->sleep_line = td_record_line(&record, "sleep");
     contact->solver = (tdContactSolver)td_record_get(&record, "solver")->integer[0];
     contact->sliding = (tdSlidingLaw)td_record_get(&record, "sliding")->integer[0];
     if (contact->sliding == TD_SLIDING_CORRECTED && contact->solver == TD_CONTACT_NLCP)

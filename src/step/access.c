@@ -294,6 +294,7 @@ tdStatus td_state_set_parameter(const tdModel *model, tdState *state, tdParamete
     if (parameter == TD_PARAMETER_FRICTION && value < 0)
         return td_fail(error, TD_ERROR_INPUT, "the factor 'friction' is %g, and has to be at least zero", value);
     state->parameters[place] = value;
+    td_contact_wake(model, state);
     if (factor && model->bodies[index].ops->vary != NULL)
     {
         model->bodies[index].ops->vary(model, &model->bodies[index], state);

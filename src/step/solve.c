@@ -24,6 +24,8 @@ static tdStatus free_motion(const tdModel *model, tdState *state, bool sure)
     td_condense_ahead(model, state);
     for (int b = 0; b < model->n_bodies; b++)
     {
+        if (td_contact_sleeps(state->contact, b))
+            continue;
         tdStatus status = model->bodies[b].ops->free_motion(model, &model->bodies[b], state);
         if (status == TD_OK)
             continue;
@@ -32,6 +34,7 @@ static tdStatus free_motion(const tdModel *model, tdState *state, bool sure)
         return td_fail(&state->report.error, status, "body '%s', t = %g s (step %lld): %.480s", model->bodies[b].name,
                        state->time + model->scheme.h, (long long)state->steps + 1, why);
     }
+    td_contact_lull(model, state);
     return TD_OK;
 }
 
@@ -60,6 +63,7 @@ static tdStatus take_solution(const tdModel *model, tdState *state, const tdSolv
     if (state->joined)
         TD_TRY(td_contact_take(model, state, result));
     td_bonds_take(model, state);
+    td_contact_lull(model, state);
     return TD_OK;
 }
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { distance, drag, drawn, faults, launch, open, out, reset, serve, state, until } from "./harness.mjs";
+import { distance, drag, drawn, faults, launch, open, out, pause, reset, serve, state, until } from "./harness.mjs";
 
 let browser, server, folder, live;
 before(async () => {
@@ -20,12 +20,12 @@ after(async () => {
     rmSync(folder, { recursive: true, force: true });
 });
 
-// Records from time 0 on, with a cable pulled or not.
+// Records a second from time 0 on, with a cable pulled or not. Time stands until the page shows time 0: with the time of the run
+// before, the second would be over before it began.
 async function record(page, name, key = null) {
-    await page.locator("#view").focus();
-    if ((await state(page)).playing) await page.keyboard.press("Space");
-    await until(page, "paused", () => !window.tendril.state.playing);
+    await pause(page);
     await reset(page);
+    await until(page, "at its start", () => window.tendril.state.step === 0);
     if (key) await pull(page, key);
     await page.click("#record");
     await page.locator("#view").focus();
