@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril bench rigid: steps a second of rigid bodies and robots on one thread, in processor time, so that other work
 // on the machine does not count. Cases are made here: an arm of seven joints and a humanoid of 21, free and on a floor;
-// a hanging chain; boxes that are stacked, fall and lie; an arm at rest on the dry friction of its joints. Steps are of
+// a hanging chain; boxes that are stacked, fall, lie and sleep; an arm at rest on the dry friction of its joints. Steps are of
 // 2 ms. A case first runs until it does what its name says; then each of its steps is timed.
 #include "bench.h"
 
@@ -138,10 +138,12 @@ static void add_humanoid(tdText *urdf)
 
 #define FLOOR "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n"
 
-static void add_head(tdText *scene, bool contact)
+static void add_head(tdText *scene, bool contact, bool sleep)
 {
-    td_text_format(scene, "tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 2 ms\nsteps: 1\n%sbodies:\n",
-                   contact ? "contact: {friction: 0.8}\n" : "");
+    td_text_format(scene, "tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 2 ms\nsteps: 1\n");
+    if (contact)
+        td_text_format(scene, "contact: {friction: 0.8%s}\n", sleep ? ", sleep: 5 mm/s" : "");
+    td_text_format(scene, "bodies:\n");
 }
 
 static void add_robot(tdText *scene, const char *more)
@@ -172,6 +174,7 @@ typedef enum rigidCase
     STACK,
     BOXES_FALLING,
     BOXES_RESTING,
+    BOXES_ASLEEP,
     ARM_FRICTION,
     CASES
 } rigidCase;
@@ -189,13 +192,14 @@ static const struct
     [STACK] = {"stack of ten boxes", 500, 2000},
     [BOXES_FALLING] = {"100 boxes, falling", 10, 500},
     [BOXES_RESTING] = {"100 boxes, at rest", 2000, 500},
+    [BOXES_ASLEEP] = {"100 boxes, asleep", 2000, 500},
     [ARM_FRICTION] = {"arm at rest on joint friction", 2000, 2000},
 };
 
 static void write_case(rigidCase which, tdText *scene, tdText *urdf)
 {
-    bool floor = which == ARM_FLOOR || which == HUMANOID_FLOOR || (which >= STACK && which <= BOXES_RESTING);
-    add_head(scene, floor);
+    bool floor = which == ARM_FLOOR || which == HUMANOID_FLOOR || (which >= STACK && which <= BOXES_ASLEEP);
+    add_head(scene, floor, which == BOXES_ASLEEP);
     if (floor)
         td_text_format(scene, FLOOR);
     switch (which)
@@ -220,7 +224,8 @@ static void write_case(rigidCase which, tdText *scene, tdText *urdf)
         break;
     case STACK: add_boxes(scene, 10, 1, 0); break;
     case BOXES_FALLING: add_boxes(scene, 100, 5, 0.1); break;
-    case BOXES_RESTING: add_boxes(scene, 100, 5, 0); break;
+    case BOXES_RESTING:
+    case BOXES_ASLEEP: add_boxes(scene, 100, 5, 0); break;
     case ARM_FRICTION:
     default:
         add_arm(urdf, 6, 1, 20);

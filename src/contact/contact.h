@@ -296,11 +296,13 @@ void td_contact_take_part(const tdModel *model, tdState *state, int body, int64_
 tdStatus td_contact_sleep_create(const tdModel *model, tdState *state, tdError *error);
 void td_contact_sleep_free(tdContactState *cs);
 void td_contact_doze(const tdModel *model, tdState *state);
-/// Whether a body sleeps, so that nothing of it is to be solved for; and both bodies of a contact do, or one is fixed.
+/// Whether a body sleeps and nothing of it is solved; and whether both bodies of a contact do, or one and the other is
+/// fixed.
 bool td_contact_sleeps(const tdContactState *cs, int body);
 bool td_contact_is_settled(const tdModel *model, const tdContactState *cs, const tdContact *contact);
-/// dv of those that sleep: they come to rest.
-void td_contact_lull(const tdModel *model, tdState *state);
+/// dv of those that sleep: they come to rest. Before the solution that of those that are not solved at all; after it,
+/// who would not stay wakes.
+void td_contact_lull(const tdModel *model, tdState *state, bool solved);
 /// Impulses of contacts that are settled.
 void td_contact_bear(const tdModel *model, tdContactState *cs);
 /// After a step was accepted; after a checkpoint was read; something has changed that bodies do not feel by contact.

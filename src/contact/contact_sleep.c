@@ -6,18 +6,27 @@
 // body stays where it is, without velocity; contacts between sleeping bodies, and between them and what is fixed, have
 // no rows and bear what they bore.
 //
+//     calm  < drowsy        awake
+//           = drowsy        the first step of rest: solved as before, and then it stops
+//           = drowsy + 1    settles: solved at rest, for what its contacts bear
+//           = drowsy + 2    nothing of it is solved
+//
 // Who sleeps is found anew in each step from how long each body has been slow and who is near it. What comes towards a
 // sleeping body is near it a step before it touches (the margin grows with the speed of approach), so that a blow meets
 // bodies that are awake, and what wakes goes on from the state that it has. A caller who moves bodies or changes
-// parameters wakes all (td_contact_wake), a spring the body that it is tied to.
+// parameters wakes all (td_contact_wake), a spring the body that it is tied to. After a checkpoint was read all that
+// sleep settle once more, at the same places and at rest, so that motion has the same bits.
 #include "contact/contact.h"
 
+#include "base/vector.h"
 #include "body/spring.h"
 #include "core/state.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SETTLED 2 // steps of rest until nothing is solved
 
 typedef struct Borne // what a contact bore in the last step that was accepted
 {
@@ -28,9 +37,11 @@ typedef struct Borne // what a contact bore in the last step that was accepted
 
 struct tdContactSleep
 {
-    int64_t *calm;  ///< by body: for how many steps it has been slow, up to `drowsy`
+    int64_t *calm;  ///< by body: for how many steps it has been slow
+    int64_t *least; ///< by body that stands for an island: calm of the one of it that moved last
     bool *asleep;   ///< by body, in this step
-    bool *stirs;    ///< by body that stands for an island: somebody of it is awake
+    bool *settled;  ///< likewise: nothing of it is solved
+    bool *borne_up; ///< by body: a contact bears something of it
     int32_t *other; ///< by body: another one of its island, or itself
     double *reach;  ///< by body: largest extent of what touches [m]
     bool known;     ///< what contacts bore in the last step
@@ -48,12 +59,14 @@ tdStatus td_contact_sleep_create(const tdModel *model, tdState *state, tdError *
     if (sleep == NULL)
         return td_fail_memory(error, "the contacts");
     sleep->calm = TD_TAKE(arena, int64_t, model->n_bodies);
+    sleep->least = TD_TAKE(arena, int64_t, model->n_bodies);
     sleep->asleep = TD_TAKE(arena, bool, model->n_bodies);
-    sleep->stirs = TD_TAKE(arena, bool, model->n_bodies);
+    sleep->settled = TD_TAKE(arena, bool, model->n_bodies);
+    sleep->borne_up = TD_TAKE(arena, bool, model->n_bodies);
     sleep->other = TD_TAKE(arena, int32_t, model->n_bodies);
     sleep->reach = TD_TAKE(arena, double, model->n_bodies);
-    if (sleep->calm == NULL || sleep->asleep == NULL || sleep->stirs == NULL || sleep->other == NULL ||
-        sleep->reach == NULL)
+    if (sleep->calm == NULL || sleep->least == NULL || sleep->asleep == NULL || sleep->settled == NULL ||
+        sleep->borne_up == NULL || sleep->other == NULL || sleep->reach == NULL)
         return td_fail_memory(error, "the contacts");
     for (int i = 0; contact->world != NULL && i < td_collide_colliders(contact->world); i++)
     {
@@ -115,7 +128,7 @@ void td_contact_doze(const tdModel *model, tdState *state)
     for (int b = 0; b < model->n_bodies; b++)
     {
         sleep->other[b] = b;
-        sleep->stirs[b] = false;
+        sleep->least[b] = INT64_MAX;
     }
     for (int64_t i = 0; i < cs->n; i++)
     {
@@ -125,15 +138,22 @@ void td_contact_doze(const tdModel *model, tdState *state)
     }
     // Newton's method measures by the momentum balance of all bodies.
     for (int b = 0; b < model->n_bodies; b++)
-        if (contact->rest[b] == TD_REST_NEVER || sleep->calm[b] < contact->drowsy || state->newton)
-            sleep->stirs[stand_in(sleep->other, b)] = true;
+    {
+        int64_t calm = contact->rest[b] == TD_REST_SLEEPS && !state->newton ? sleep->calm[b] : -1;
+        int64_t *least = &sleep->least[stand_in(sleep->other, b)];
+        *least = calm < *least ? calm : *least;
+    }
     for (int b = 0; b < model->n_bodies; b++)
-        sleep->asleep[b] = contact->rest[b] == TD_REST_SLEEPS && !sleep->stirs[stand_in(sleep->other, b)];
+    {
+        int64_t least = sleep->least[stand_in(sleep->other, b)];
+        sleep->asleep[b] = contact->rest[b] == TD_REST_SLEEPS && least >= contact->drowsy;
+        sleep->settled[b] = sleep->asleep[b] && least >= contact->drowsy + SETTLED && sleep->known;
+    }
 }
 
 bool td_contact_sleeps(const tdContactState *cs, int body)
 {
-    return cs != NULL && cs->sleep != NULL && cs->sleep->asleep[body] && cs->sleep->known;
+    return cs != NULL && cs->sleep != NULL && cs->sleep->settled[body];
 }
 
 bool td_contact_is_settled(const tdModel *model, const tdContactState *cs, const tdContact *contact)
@@ -141,17 +161,6 @@ bool td_contact_is_settled(const tdModel *model, const tdContactState *cs, const
     int a = body_of(model, &contact->a), b = body_of(model, &contact->b);
     return td_contact_sleeps(cs, a) ? td_contact_sleeps(cs, b) || model->contact->rest[b] == TD_REST_FIXED
                                     : td_contact_sleeps(cs, b) && model->contact->rest[a] == TD_REST_FIXED;
-}
-
-void td_contact_lull(const tdModel *model, tdState *state)
-{
-    const tdContactState *cs = state->contact;
-    for (int b = 0; cs != NULL && cs->sleep != NULL && b < model->n_bodies; b++)
-    {
-        const tdBody *body = &model->bodies[b];
-        for (int64_t i = body->first; cs->sleep->asleep[b] && i < body->first + body->count; i++)
-            state->dv[i] = -state->v_new[i];
-    }
 }
 
 // ---------------------------------------------------------------- what they bear
@@ -184,17 +193,77 @@ void td_contact_bear(const tdModel *model, tdContactState *cs)
     }
 }
 
-// ---------------------------------------------------------------- after a step
+// ---------------------------------------------------------------- whether they stay
+
+#define COORDS 6 // of a rigid body
 
 // No slower than any point of it.
-static double speed_of(const tdBody *body, const tdState *state, double reach)
+static double speed_of(const tdBody *body, const tdState *state, const double *v, double reach)
 {
     tdPose pose;
     double twist[6];
-    body->ops->part(body, state, state->q + body->first, state->v + body->first, 0, &pose, twist);
-    return sqrt(twist[0] * twist[0] + twist[1] * twist[1] + twist[2] * twist[2]) +
-           reach * sqrt(twist[3] * twist[3] + twist[4] * twist[4] + twist[5] * twist[5]);
+    body->ops->part(body, state, state->q + body->first, v, 0, &pose, twist);
+    return sqrt(td_dot3(twist, twist)) + reach * sqrt(td_dot3(twist + 3, twist + 3));
 }
+
+static void find_borne_up(const tdModel *model, const tdContactState *cs)
+{
+    struct tdContactSleep *sleep = cs->sleep;
+    memset(sleep->borne_up, 0, (size_t)model->n_bodies * sizeof *sleep->borne_up);
+    for (int64_t i = 0; i < cs->n; i++)
+    {
+        if (!(td_dot3(cs->impulse + 3 * i, cs->contacts[i].normal) > 0))
+            continue;
+        sleep->borne_up[body_of(model, &cs->contacts[i].a)] = true;
+        sleep->borne_up[body_of(model, &cs->contacts[i].b)] = true;
+    }
+}
+
+// A body that nothing bears and that moves, however slowly, goes on for ever.
+static bool is_slow(const tdModel *model, const tdState *state, int b, const double *v)
+{
+    const struct tdContactSleep *sleep = state->contact->sleep;
+    double speed = speed_of(&model->bodies[b], state, v, sleep->reach[b]);
+    return speed <= (sleep->borne_up[b] ? model->contact->sleep : 0);
+}
+
+// What is about to rest would go if what bore it has left in the last step.
+static void wake_who_goes(const tdModel *model, tdState *state)
+{
+    struct tdContactSleep *sleep = state->contact->sleep;
+    find_borne_up(model, state->contact);
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        double v[COORDS];
+        if (!sleep->asleep[b] || sleep->settled[b])
+            continue;
+        for (int i = 0; i < COORDS; i++)
+            v[i] = state->v_new[body->first + i] + state->dv[body->first + i];
+        if (!is_slow(model, state, b, v))
+            sleep->least[stand_in(sleep->other, b)] = -1;
+    }
+    for (int b = 0; b < model->n_bodies; b++)
+        sleep->asleep[b] = sleep->asleep[b] && sleep->least[stand_in(sleep->other, b)] >= 0;
+}
+
+void td_contact_lull(const tdModel *model, tdState *state, bool solved)
+{
+    struct tdContactSleep *sleep = state->contact != NULL ? state->contact->sleep : NULL;
+    if (sleep == NULL)
+        return;
+    if (solved)
+        wake_who_goes(model, state);
+    for (int b = 0; b < model->n_bodies; b++)
+    {
+        const tdBody *body = &model->bodies[b];
+        bool rests = solved ? sleep->asleep[b] : sleep->settled[b];
+        for (int64_t i = body->first; rests && i < body->first + body->count; i++)
+            state->dv[i] = -state->v_new[i];
+    }
+}
+
+// ---------------------------------------------------------------- after a step
 
 static void remember(const tdModel *model, tdContactState *cs, const tdState *state)
 {
@@ -219,12 +288,14 @@ void td_contact_sleep_commit(const tdModel *model, tdState *state)
     if (sleep == NULL)
         return;
     remember(model, state->contact, state);
+    find_borne_up(model, state->contact);
     for (int b = 0; b < model->n_bodies; b++)
     {
+        int64_t *calm = &sleep->calm[b], most = contact->drowsy + (sleep->asleep[b] ? SETTLED : 0);
         state->report.asleep += sleep->asleep[b];
-        if (contact->rest[b] != TD_REST_SLEEPS || sleep->asleep[b])
+        if (contact->rest[b] != TD_REST_SLEEPS)
             continue;
-        bool slow = speed_of(&model->bodies[b], state, sleep->reach[b]) <= contact->sleep;
-        sleep->calm[b] = slow ? sleep->calm[b] + (sleep->calm[b] < contact->drowsy) : 0;
+        bool slow = sleep->asleep[b] || is_slow(model, state, b, state->v + model->bodies[b].first);
+        *calm = !slow ? 0 : *calm < most ? *calm + 1 : most;
     }
 }

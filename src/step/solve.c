@@ -34,7 +34,7 @@ static tdStatus free_motion(const tdModel *model, tdState *state, bool sure)
         return td_fail(&state->report.error, status, "body '%s', t = %g s (step %lld): %.480s", model->bodies[b].name,
                        state->time + model->scheme.h, (long long)state->steps + 1, why);
     }
-    td_contact_lull(model, state);
+    td_contact_lull(model, state, false);
     return TD_OK;
 }
 
@@ -63,7 +63,7 @@ static tdStatus take_solution(const tdModel *model, tdState *state, const tdSolv
     if (state->joined)
         TD_TRY(td_contact_take(model, state, result));
     td_bonds_take(model, state);
-    td_contact_lull(model, state);
+    td_contact_lull(model, state, true);
     return TD_OK;
 }
 
