@@ -395,7 +395,7 @@ static void multiply(const tdModel *model, const tdBody *body, tdState *state, c
 
 static void balance(const tdModel *model, const tdBody *body, tdState *state)
 {
-    (void)model;
+    td_articulated_mine(body, state)->astray = td_articulated_astray(model, body, state);
     td_small_multiply(body->count, 1, td_articulated_mine(body, state)->A, state->dv + body->first,
                       state->m + body->first);
 }
@@ -453,6 +453,8 @@ static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdA
     }
     if (known)
         arrival->unpaid = mine->unpaid;
+    if (!td_articulated_iterates(model, state) && model->scheme.method != TD_METHOD_RK4)
+        arrival->unpaid += mine->astray;
     if (body->rows_apart)
         return; // contact has them
     arrival->elastic = td_joint_limit_energy(given, state->q + body->first);

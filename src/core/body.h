@@ -32,7 +32,8 @@ typedef struct tdArrival
     double inertia;          ///< about the same, mass times the square of the distance [kg m^2]
     double drift;            ///< [J] of the motion of that centre
     double braked;           ///< the share of it that damping by mass takes in a second
-    double unpaid;           ///< [J] that the step would have lifted it above its energy, had it gone its whole way
+    double unpaid;           ///< [J] that the step would have lifted it above its energy, had it gone its whole way, or
+                             ///< that laws did which were taken elsewhere than where it ended
 } tdArrival;
 
 /// A body in the constraint problem: the velocities that take part in it, and their inertia with all others condensed
