@@ -102,11 +102,11 @@ typedef struct tdContactModel
     tdContactFrame *frames;
     bool guided; ///< a body that meets others has its motion given
     double margin;
-    double sleep;          ///< bodies that are slower than this sleep [m/s]; 0: none do (contact_sleep.c)
-    int64_t drowsy;        ///< for so many steps
-    unsigned char *rest;   ///< by body, where some do
-    double slide;   ///< of tdCollideInput: convex friction slides on a gap of (h + tau) mu times the speed
-    bool corrected; ///< what slides does not ride on a gap (contact_solve.c)
+    double sleep;        ///< bodies that are slower than this sleep [m/s]; 0: none do (contact_sleep.c)
+    int64_t drowsy;      ///< for so many steps
+    unsigned char *rest; ///< by body, where some do
+    double slide;        ///< of tdCollideInput: convex friction slides on a gap of (h + tau) mu times the speed
+    bool corrected;      ///< what slides does not ride on a gap (contact_solve.c)
     tdSapTuning tuning;
     int n_bonds, n_groups;
     tdBond *bonds;
@@ -244,8 +244,8 @@ typedef struct tdContactState
     double scale;        ///< size of the momentum of the blocks, for relative residuals
     double pushed;       ///< work of near-rigid points that were found deep in this step [J], friction included
     struct tdContactSleep *sleep; ///< contact_sleep.c; NULL: nobody sleeps
-    bool limit;          ///< the solver reached its bound in this pass
-    bool whole;          ///< Newton went the whole way to what the problem said
+    bool limit;                   ///< the solver reached its bound in this pass
+    bool whole;                   ///< Newton went the whole way to what the problem said
 } tdContactState;
 
 /// compile_contact.c: model->contact, when the scene asks for it.
