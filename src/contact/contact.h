@@ -256,6 +256,8 @@ tdStatus td_contact_turning_suits(const tdModel *model, int n_colliders, tdError
 /// compile_attach.c, compile_coupling.c: bonds of model->contact.
 tdStatus td_compile_bonds(tdModel *model, tdError *error);
 tdStatus td_compile_couplings(tdModel *model, int64_t *room, tdError *error);
+/// compile_sleep.c: who may sleep, when the scene lets bodies sleep.
+tdStatus td_compile_sleep(tdModel *model, tdError *error);
 /// A point of a body for one side of a bond; and after both sides: whether something can move, columns and entries.
 struct tdMaterialPoint;
 tdStatus td_bond_point(tdModel *model, tdPointSet *set, int body, const struct tdMaterialPoint *point,
