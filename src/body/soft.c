@@ -679,6 +679,7 @@ const tdBodyOps td_soft_ops = {
     .arrays = arrays,
     .restore = restore,
     .varies = td_soft_varies,
+    .keeps = td_soft_keeps,
     .vary = td_soft_vary,
     .nodes = nodes,
     .node_velocities = node_velocities,
