@@ -169,8 +169,10 @@ typedef struct tdSoft
     tdDriven *driven;
     int32_t n_turned;
     tdTurned *turned;
-    int32_t n_coupled; ///< blocks of the matrix that constraints stiffen
-    int32_t *coupled;  ///< ascending
+    int32_t n_coupled;       ///< blocks of the matrix that constraints stiffen
+    int32_t *coupled;        ///< ascending
+    int32_t *coupled_column; ///< of each
+    int32_t *coupled_row;    ///< n_nodes + 1: those of each row; NULL where there are none
     int n_loads;
     tdSoftLoad *loads;
     int64_t surface_tris;

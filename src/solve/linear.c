@@ -60,7 +60,7 @@ tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdIsa isa,
     if (linear->turned == NULL || linear->solution == NULL)
         return td_fail_memory(error, "the linear solver");
     // By the machine's own kernels, as the factor is made.
-    TD_TRY(td_substitution_create(arena, &model->shape, td_isa_pick(false), &linear->substitution, error));
+    TD_TRY(td_substitution_create(arena, &model->shape, td_isa_pick_wide(false), &linear->substitution, error));
     TD_TRY(td_triangular_create(arena, &model->shape, isa, &linear->triangular, error));
     if (model->single || model->rough)
         TD_TRY(td_refine_create(model, arena, &linear->refine, error));
