@@ -592,6 +592,14 @@ static void energy(const tdModel *model, const tdBody *body, tdState *state, dou
         *elastic = td_joint_energy(model, body, state);
 }
 
+// A single free link; joints may have springs and drives.
+static double keeps(const tdBody *body, const tdState *state)
+{
+    const tdArticulated *mine = td_articulated_of(body);
+    (void)state;
+    return mine->n_links == 1 && mine->n == 6 ? 1 : 0;
+}
+
 const tdBodyOps td_articulated_ops = {
     .kind = "articulated",
     .free_model = free_model,
@@ -619,6 +627,7 @@ const tdBodyOps td_articulated_ops = {
     .hash = td_articulated_hash,
     .effort = td_articulated_effort,
     .gain = td_articulated_gain,
+    .keeps = keeps,
     .turns = td_articulated_turns,
     .point_set = td_articulated_point_set,
     .positions = td_articulated_positions,

@@ -96,7 +96,7 @@ static tdStatus take_arrays(tdSchur *schur, tdError *error)
 // Room for solves with the factor, by the machine's own kernels, as it is made.
 static tdStatus make_substitution(tdSchur *schur, const tdTriangularShape *shape, tdError *error)
 {
-    return td_substitution_create(&schur->solving, shape, td_isa_pick(false), &schur->substitution, error);
+    return td_substitution_create(&schur->solving, shape, td_isa_pick_wide(false), &schur->substitution, error);
 }
 
 tdStatus td_schur_create(const tdLinearModel *model, const tdSchurSettings *settings, tdSchur **out, tdError *error)

@@ -200,6 +200,33 @@ test("an instrument in the hand: keys move it, ] grasps, its force is drawn, wri
     await page.keyboard.press("l");
     await page.setViewportSize({ width: 1000, height: 680 });
     await page.keyboard.press("Escape");
+    // By the pointer: it goes where it is dragged, which pulls the tissue further, and stands when it is let go.
+    await page.keyboard.press("f");
+    await drawn(page);
+    const place = async () => (await state(page)).tool.places[0];
+    const start0 = await place();
+    const grab = await page.evaluate(() => {
+        const { session, world } = window.tendril;
+        const body = session.hello.tools[0].body, i = session.hello.meshes.findIndex((m) => m.body === body);
+        const x = world.skins[i].shape.all(), top = [0, 0, -Infinity];
+        const sum = [0, 0, 0];
+        for (let k = 0; k < x.length; k += 3) {
+            for (let c = 0; c < 3; c++) sum[c] += (3 * x[k + c]) / x.length;
+            top[2] = Math.max(top[2], x[k + 2]);
+        }
+        return [sum[0], sum[1], top[2]];
+    });
+    const from = await pixel(page, grab), toward = await pixel(page, [grab[0] + 0.004, grab[1], grab[2]]);
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    assert.equal((await state(page)).dragging, "tool");
+    await page.mouse.move(toward.x, toward.y, { steps: 5 });
+    await until(page, "it is led there", (x) => window.tendril.state.tool.places[0][0] > x + 0.002, start0[0]);
+    await page.mouse.up();
+    await until(page, "nobody leads it", () => window.tendril.state.status.tools[0].client === null);
+    assert.equal((await state(page)).dragging, null);
+    assert.equal((await state(page)).springs, 0);
+    assert.ok((await place())[0] < start0[0] + 0.008, "no farther than it was led");
     // Nobody else's jaw, and not one of a body that has none.
     await page.evaluate(() => window.tendril.send({ type: "grip", name: "flap", rate: 1 }));
     await until(page, "refused", () => window.tendril.state.status.you.refused > 0);
