@@ -54,7 +54,7 @@ static const char help[] =
     "  --out DIR  writes bench.json and plots (PNG) there\n" OUT_HELP("    ") //
     "  --roms DIR keeps the reduced models of 'batch' there, and takes those that are (default: makes them anew)\n"
     "  --runs N   number of runs for each median (default 7)\n"
-    "  --only TEXT  rows of 'robots' alone whose scene or words contain it\n";
+    "  --only TEXT  rows of 'robots' or 'contact' alone whose scene or words contain it\n";
 
 #define BEND_STEPS 40
 
@@ -611,7 +611,7 @@ int cmd_bench(int argc, char **argv)
     if (status == TD_OK && (which == NULL || strcmp(which, "sap") == 0))
         status = bench_sap(b.runs, b.settings.threads, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "contact") == 0))
-        status = bench_contact(&b.settings, b.folder, b.print, &b.json, &error);
+        status = bench_contact(&b.settings, b.folder, only, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "sheet") == 0))
         status = bench_sheet(b.runs, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "rigid") == 0))

@@ -58,7 +58,8 @@ tdStatus bench_view(int runs, const tdSettings *settings, bool print, tdJson *js
 /// All contacts of a step, one thread and two.
 tdStatus bench_collide(int runs, bool print, tdJson *json, tdError *error);
 /// Scenes of S5's Table I beside its figures; plots where there is a folder.
-tdStatus bench_contact(const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);
+tdStatus bench_contact(const tdSettings *settings, const char *folder, const char *only, bool print, tdJson *json,
+                       tdError *error);
 /// A soft sheet on a rough floor, one thread: time of a step against the number of points that touch.
 tdStatus bench_sheet(int runs, bool print, tdJson *json, tdError *error);
 /// Rigid bodies and robots, one thread: steps a second.
