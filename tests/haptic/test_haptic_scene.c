@@ -110,6 +110,45 @@ static void test_indentation(void **unused)
     scene_free(model, state);
 }
 
+// While a tool moves on in damped tissue, a new model changes the force by no more than the way of a tick does, and a
+// longer time step gives the same force. (Surfaces that stood still between steps would lose the damping at each one.)
+static void test_moving(void **unused)
+{
+    (void)unused;
+    static const char *const times[] = {"5 ms", "20 ms"};
+    double end[2];
+    for (int i = 0; i < 2; i++)
+    {
+        rig r = rig_of(scene_model("tendril: 1\ngravity: [0, 0, 0]\ntime_step: %s\nsteps: 9\ncontact: {friction: 0, "
+                                   "margin: 1 mm, points: 3, stiffness: 2000 N/m}\nbodies:\n" BALL "  - name: tissue\n"
+                                   "    mesh: {box: [[-0.04, -0.04, 0], [0.04, 0.04, 0.03]], cells: [6, 6, 3]}\n"
+                                   "    material: {law: neo_hookean, young: 15 kPa, poisson: 0.4, density: 1000}\n"
+                                   "    damping: {stiffness: 40 ms}\n    fixed: [{group: zmin}]\n",
+                                   times[i]),
+                       2000);
+        double at[3] = {0, 0, 0}, jumps = 0, ticks = 0, to = -1e-3;
+        int per = i == 0 ? 5 : 20, updates = 0;
+        go(&r, at, (const double[3]){0, 0, to}, 100);
+        for (int k = 0; k < 400; k++)
+        {
+            bool update = r.tick % per == 0;
+            double before = r.felt.force[2];
+            to -= 1.5e-5;
+            go(&r, at, (const double[3]){0, 0, to}, 1);
+            updates += update && k >= 100;
+            *(update ? &jumps : &ticks) += k >= 100 ? fabs(r.felt.force[2] - before) : 0;
+        }
+        jumps /= updates;
+        ticks /= 300 - updates;
+        end[i] = r.felt.force[2];
+        print_message("steps of %s: %.4f N, by %.2g N from tick to tick, by %.2g N at a new model\n", times[i], end[i],
+                      ticks, jumps);
+        assert_true(jumps < (i == 0 ? 2 : 4) * ticks);
+        rig_free(&r);
+    }
+    assert_near(end[1], end[0], 0.02 * end[0]);
+}
+
 // A hand that holds a tool still in tissue feels a force that stands still, whatever the tool touches by: the part of
 // the surface that is nearest to a ball, or an edge that crosses those of the surface, must not change at every step.
 static void test_steady(void **unused)
@@ -555,10 +594,10 @@ static void test_nodule(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indentation), cmocka_unit_test(test_steady),  cmocka_unit_test(test_slab),
-        cmocka_unit_test(test_incline),     cmocka_unit_test(test_factors), cmocka_unit_test(test_grasp),
-        cmocka_unit_test(test_grasp_slips), cmocka_unit_test(test_trocar),  cmocka_unit_test(test_two_tools),
-        cmocka_unit_test(test_wall),        cmocka_unit_test(test_nodule),
+        cmocka_unit_test(test_indentation), cmocka_unit_test(test_moving),      cmocka_unit_test(test_steady),
+        cmocka_unit_test(test_slab),        cmocka_unit_test(test_incline),     cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_grasp),       cmocka_unit_test(test_grasp_slips), cmocka_unit_test(test_trocar),
+        cmocka_unit_test(test_two_tools),   cmocka_unit_test(test_wall),        cmocka_unit_test(test_nodule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
