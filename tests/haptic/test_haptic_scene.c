@@ -317,7 +317,7 @@ static void test_factors(void **unused)
 }
 
 // A grasper takes a block off the floor: the hand feels its weight. With too little friction the jaws slip off, and the
-// block stays. (It is light: haptics.md has the limit.)
+// block stays.
 static void test_grasp(void **unused)
 {
     (void)unused;
@@ -360,8 +360,6 @@ static void test_grasp(void **unused)
     }
 }
 
-// Jaws 1 mm within each side of a block press with four points each: N = 4 k d. They hold up to 2 mu N, be it a weight
-// that they lift or a block that does not come along.
 #define JAWS                                                                                                           \
     "  - {name: near, type: rigid, shape: {box: [0.02, 0.004, 0.014]}, guided: true, transform: {translate: [0, "      \
     "-0.0135, 0.01]}}\n"                                                                                               \
@@ -369,6 +367,39 @@ static void test_grasp(void **unused)
     "-0.005, "                                                                                                         \
     "0], transform: {translate: [0, 0.0135, 0.01]}}\n"
 
+// A block of 200 g, which is heavier than what the coupling moves in a step (k h^2 = 100 g), is lifted and held without
+// shaking.
+static void test_grasp_heavy(void **unused)
+{
+    (void)unused;
+    rig r =
+        rig_of(scene_model("tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 10 ms\nsteps: 9\ncontact: {friction: 0.6, "
+                           "margin: 1 mm, stiffness: 2000 N/m, dissipation: 20 ms}\nbodies:\n"
+                           "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n"
+                           "  - {name: block, type: rigid, shape: {box: [0.03, 0.02, 0.02]}, total_mass: 200 g, "
+                           "transform: {translate: [0, 0, 0.01]}}\n" JAWS),
+               1000);
+    double at[3] = {0, 0, 0}, weight = 0.2 * 9.81, most = 0;
+    td_haptic_grip(r.haptic, 1);
+    go(&r, at, (const double[3]){0, 2.5e-3, 0}, 200);
+    go(&r, at, at, 100);
+    for (int k = 1; k <= 60; k++)
+    {
+        go(&r, at, (const double[3]){0, 2.5e-3, 0.02 * k / 60}, 10);
+        most = fmax(most, -r.felt.force[2]);
+    }
+    go(&r, at, at, 500);
+    r.largest_jump = 0;
+    go(&r, at, at, 200);
+    print_message("200 g: %.4f N, weight %.4f N, %.3f N at most, by %.2g N from tick to tick\n", -r.felt.force[2],
+                  weight, most, r.largest_jump);
+    assert_near(-r.felt.force[2], weight, 0.01 * weight);
+    assert_true(r.largest_jump < 2e-3 * weight && most < 1.5 * weight);
+    rig_free(&r);
+}
+
+// Jaws 1 mm within each side of a block press with four points each: N = 4 k d. They hold up to 2 mu N, be it a weight
+// that they lift or a block that does not come along.
 static void test_grasp_slips(void **unused)
 {
     (void)unused;
@@ -596,8 +627,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_indentation), cmocka_unit_test(test_moving),      cmocka_unit_test(test_steady),
         cmocka_unit_test(test_slab),        cmocka_unit_test(test_incline),     cmocka_unit_test(test_factors),
-        cmocka_unit_test(test_grasp),       cmocka_unit_test(test_grasp_slips), cmocka_unit_test(test_trocar),
-        cmocka_unit_test(test_two_tools),   cmocka_unit_test(test_wall),        cmocka_unit_test(test_nodule),
+        cmocka_unit_test(test_grasp),       cmocka_unit_test(test_grasp_heavy), cmocka_unit_test(test_grasp_slips),
+        cmocka_unit_test(test_trocar),      cmocka_unit_test(test_two_tools),   cmocka_unit_test(test_wall),
+        cmocka_unit_test(test_nodule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
