@@ -369,6 +369,7 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
     int64_t first = body->first, n = body->count;
     double *dv = state->dv + first;
     const double *m = state->m + first, *held = state->held + first;
+    struct tdColumnsAhead *ahead = &state->ahead;
     if (is_diagonal(scheme, soft))
     {
         double factor = td_soft_of_mass(scheme, soft, mine);
@@ -402,8 +403,12 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
             }
             if (report.indefinite)
                 break;
-            TD_TRY(td_schur_solve(part->schur, state->tasks, 1, 0, rhs, dv, &state->report.error));
+            tdLinearMore more = {0};
+            bool with = td_soft_columns_ahead(model, body, ahead, &more);
+            TD_TRY(td_schur_solve_with(part->schur, state->tasks, rhs, dv, with ? &more : NULL, &state->report.error));
             state->report.factorizations++;
+            if (with)
+                ahead->done[body->index] = more.done;
             mine->projecting = false;
             mine->exact = mine->same;
             solved(body, state, rhs);
@@ -438,14 +443,9 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
                              .x = dv,
                              .at = state->q_e + first,
                              .context = &since};
-        struct tdColumnsAhead *ahead = &state->ahead;
-        tdLinearMore more = {.n = ahead->n, .stride = model->coords};
-        if (mine->async == NULL && ahead->n > 0 && ahead->wanted[body->index])
-        {
-            more.b = ahead->b + first;
-            more.x = ahead->x + first;
+        tdLinearMore more = {0};
+        if (mine->async == NULL && td_soft_columns_ahead(model, body, ahead, &more))
             task.more = &more;
-        }
         task.rotations = factor_turns(soft, mine) ? turns_since_factor : NULL;
         TD_TRY(mine->async != NULL ? td_soft_async_solve(model, body, state, rhs, dv, &result)
                                    : td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));

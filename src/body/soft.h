@@ -254,6 +254,9 @@ extern const tdBodyOps td_soft_ops;
 void td_soft_remember_factor(const tdModel *model, const tdBody *body, tdState *state, bool once);
 /// Whether a held coordinate has still to move in this pass.
 bool td_soft_held_moves(const tdSoft *soft, const double *held);
+/// Columns of the condensed problem that go with the free motion; false: none.
+bool td_soft_columns_ahead(const tdModel *model, const tdBody *body, const struct tdColumnsAhead *ahead,
+                           tdLinearMore *out);
 /// soft_rough.c: whether free motion and columns are left approximate; then both, unless *done is false: A does not
 /// look definite in single precision.
 bool td_soft_is_rough(const tdModel *model, const tdBody *body, const tdState *state);

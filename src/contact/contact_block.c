@@ -523,6 +523,17 @@ tdStatus td_contact_soften(const tdModel *model, tdState *state)
 
 // ---------------------------------------------------------------- the solution
 
+// Whether anything pushes on a block.
+static bool is_pushed(const tdProblem *problem, int32_t block)
+{
+    bool pushed = false;
+    for (int32_t c = 0; c < problem->n_constraints && !pushed; c++)
+        for (int k = 0; k < problem->constraints[c].sides; k++)
+            for (int r = 0; r < problem->constraints[c].law.rows && problem->constraints[c].side[k].block == block; r++)
+                pushed = pushed || problem->gamma[TD_SAP_ROWS * (int64_t)c + r] != 0;
+    return pushed;
+}
+
 // dv += X times the change of efforts, and what else moves what takes part moves the rest of the body with it.
 static tdStatus recover(const tdModel *model, tdState *state, const tdBody *body)
 {
@@ -531,6 +542,8 @@ static tdStatus recover(const tdModel *model, tdState *state, const tdBody *body
     const tdSapBlock *block = &cs->problem->blocks[mine->block];
     double *dv = state->dv + body->first;
     double *moved = block->v + mine->n_scalar + mine->n_moved; // now by how much
+    if (!is_pushed(cs->problem, mine->block))
+        return TD_OK;
     for (int32_t i = 0; i < mine->part.n; i++)
         moved[i] -= block->v_star[mine->n_scalar + mine->n_moved + i];
     for (int32_t j = 0; j < mine->n_scalar; j++)
