@@ -232,6 +232,8 @@ void td_sap_small_load(const tdSapProblem *problem, tdSapIsland *island)
         const tdSapBlock *block = &problem->blocks[member->block];
         memcpy(island->v + member->first, block->v, (size_t)block->n * sizeof *block->v);
         memcpy(island->v_star + member->first, block->v_star, (size_t)block->n * sizeof *block->v);
+        for (int32_t i = 0; i < block->n && island->foreseen; i++)
+            island->best[member->first + i] = block->v[i] + (block->change != NULL ? block->change[i] : 0);
         for (int32_t i = 0; i < block->n; i++)
         {
             double *row = e->base + (member->first + i) * (int64_t)e->stride + member->first;
