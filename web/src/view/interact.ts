@@ -33,6 +33,8 @@ export class Interact {
     private readonly stage: Stage;
     private readonly world: World;
     private lastHover = 0;
+    private readonly fingers = new Set<number>(); // pointers that are down on the picture
+    private held: PointerEvent | null = null; // the newest of the one that drags
 
     constructor(canvas: HTMLCanvasElement, session: Session, stage: Stage, world: World) {
         this.canvas = canvas;
@@ -43,7 +45,7 @@ export class Interact {
         canvas.addEventListener("pointerdown", (e) => this.down(e), { capture: true });
         canvas.addEventListener("pointermove", (e) => this.move(e));
         for (const end of ["pointerup", "pointercancel", "lostpointercapture"] as const)
-            canvas.addEventListener(end, () => this.end());
+            canvas.addEventListener(end, (e) => this.up(e));
         addEventListener("keydown", (e) => this.key(e, true));
         addEventListener("keyup", (e) => this.key(e, false));
         addEventListener("blur", () => this.end());
@@ -68,7 +70,28 @@ export class Interact {
         else if (!down && this.axis === axis) this.axis = "";
     }
 
+    // A second finger means the camera: what the first one holds is let go, and both of them are the camera's.
+    private second(): void {
+        const first = this.held!;
+        this.end();
+        const { pointerId, pointerType, clientX, clientY } = first;
+        this.canvas.dispatchEvent(new PointerEvent("pointerdown", {
+            pointerId, pointerType, clientX, clientY, screenX: first.screenX, screenY: first.screenY, button: 0, buttons: 1, bubbles: true,
+        }));
+    }
+
+    private up(event: PointerEvent): void {
+        this.fingers.delete(event.pointerId);
+        if (this.held?.pointerId === event.pointerId) this.end();
+    }
+
     private down(event: PointerEvent): void {
+        if (event.pointerType === "touch") {
+            if (event.isPrimary && event.isTrusted) this.fingers.clear(); // the first of all that are down
+            this.fingers.add(event.pointerId);
+            if (this.drag && this.held?.pointerType === "touch" && event.isTrusted) this.second();
+            if (this.fingers.size > 1 || !event.isTrusted) return;
+        }
         if (event.button !== 0 || event.shiftKey || event.ctrlKey || event.metaKey || !this.live || this.drag) return;
         this.aim(event);
         const target = this.findTarget(event);
@@ -89,6 +112,7 @@ export class Interact {
             this.drag = { kind: "spring", plane, hit: hit!, tied: false };
             this.anchor(hit!.point);
         }
+        this.held = event;
         this.stage.orbit.enabled = false;
         this.canvas.setPointerCapture(event.pointerId);
         this.canvas.style.cursor = "grabbing";
@@ -102,6 +126,8 @@ export class Interact {
             if (event.pointerType === "mouse" && event.buttons === 0) this.hover(event);
             return;
         }
+        if (event.pointerId !== this.held?.pointerId) return;
+        this.held = event;
         this.aim(event);
         const point = this.ray.ray.intersectPlane(this.drag.plane, new THREE.Vector3());
         if (!point) return;
@@ -124,7 +150,7 @@ export class Interact {
     private end(): void {
         const drag = this.drag;
         if (!drag) return;
-        this.drag = null;
+        this.drag = this.held = null;
         this.axis = "";
         this.flush();
         if (drag.kind === "spring") this.session.send({ type: "release" });
