@@ -19,7 +19,7 @@
 typedef struct Level
 {
     const tdAmgShape *shape;
-    float *fine;     // blocks, of the finest level,
+    float *fine;     // blocks, column by column, of the finest level,
     double *values;  // of the others
     double *inverse; // of the blocks of the diagonal
     double *T;       // b x 6 by row: rigid motions; before they are made orthonormal, as they are
@@ -33,6 +33,7 @@ typedef struct Level
 struct tdAmg
 {
     const tdAmgModel *model;
+    tdIsa isa;
     Level level[TD_AMG_LEVELS];
     double *last; // blocks of the last level, and its factor
     tdLinear *factor;
@@ -44,14 +45,14 @@ tdStatus td_amg_create(const tdAmgModel *model, tdArena *arena, tdIsa isa, tdAmg
     tdAmg *amg = *out = TD_TAKE(arena, tdAmg, 1);
     bool good = amg != NULL;
     if (good)
-        amg->model = model;
+        *amg = (tdAmg){.model = model, .isa = isa};
     for (int l = 0; l < model->levels && good; l++)
     {
         const tdAmgShape *s = &model->level[l];
         Level *level = &amg->level[l];
         int64_t blocks = s->row[s->n], size = (int64_t)s->n * s->b;
         level->shape = s;
-        level->fine = l == 0 ? TD_TAKE(arena, float, blocks * 9) : NULL;
+        level->fine = l == 0 ? TD_TAKE(arena, float, blocks * 9 + 3) : NULL;
         level->values = l > 0 ? TD_TAKE(arena, double, blocks * s->b * s->b) : NULL;
         level->inverse = TD_TAKE(arena, double, size * s->b);
         level->T = TD_TAKE(arena, double, size *RIGID);
@@ -66,7 +67,7 @@ tdStatus td_amg_create(const tdAmgModel *model, tdArena *arena, tdIsa isa, tdAmg
                (l == 0 || (level->x != NULL && level->f != NULL && level->left != NULL && level->more != NULL));
         if (good && s->next > 0)
         {
-            level->P = TD_TAKE(arena, float, s->p_row[s->n] * s->b * RIGID);
+            level->P = TD_TAKE(arena, float, s->p_row[s->n] * s->b * RIGID + 2);
             level->AP = TD_TAKE(arena, double, s->ap_row[s->n] * s->b * RIGID);
             good = level->P != NULL && level->AP != NULL;
         }
@@ -115,47 +116,35 @@ static void in_pieces(tdTasks *tasks, Work *work, int32_t n)
 
 // ---------------------------------------------------------------- products
 
-// out (b) = row i of A times x
-static void multiply_row(const Level *level, int32_t i, const double *x, double *out)
-{
-    const tdAmgShape *s = level->shape;
-    if (s->b == 3)
-    {
-        double y0 = 0, y1 = 0, y2 = 0;
-        for (int64_t k = s->row[i]; k < s->row[i + 1]; k++)
-        {
-            const float *a = level->fine + 9 * k;
-            const double *v = x + 3 * (int64_t)s->column[k];
-            y0 += (double)a[0] * v[0] + (double)a[1] * v[1] + (double)a[2] * v[2];
-            y1 += (double)a[3] * v[0] + (double)a[4] * v[1] + (double)a[5] * v[2];
-            y2 += (double)a[6] * v[0] + (double)a[7] * v[1] + (double)a[8] * v[2];
-        }
-        out[0] = y0;
-        out[1] = y1;
-        out[2] = y2;
-        return;
-    }
-    double y[RIGID] = {0};
-    for (int64_t k = s->row[i]; k < s->row[i + 1]; k++)
-    {
-        const double *a = level->values + 36 * k, *v = x + RIGID * (int64_t)s->column[k];
-        for (int r = 0; r < RIGID; r++)
-            for (int c = 0; c < RIGID; c++)
-                y[r] += a[RIGID * r + c] * v[c];
-    }
-    memcpy(out, y, sizeof y);
-}
+#if defined(__x86_64__)
+#define CHOOSE(isa, name) ((isa) == TD_ISA_AVX2 ? name##_avx2 : name##_portable)
+#else
+#define CHOOSE(isa, name) name##_portable
+#endif
 
 // to = given - A from
 static void residual_rows(Work *work, int32_t begin, int32_t end)
 {
-    int b = work->level->shape->b;
+    const Level *level = work->level;
+    const tdAmgShape *s = level->shape;
+    if (s->b == 3)
+    {
+        CHOOSE(work->amg->isa, td_amg_residual_rows)
+        (s, level->fine, work->given, work->from, work->to, begin, end);
+        return;
+    }
     for (int32_t i = begin; i < end; i++)
     {
-        double y[RIGID];
-        multiply_row(work->level, i, work->from, y);
-        for (int c = 0; c < b; c++)
-            work->to[(int64_t)b * i + c] = work->given[(int64_t)b * i + c] - y[c];
+        double y[RIGID] = {0};
+        for (int64_t k = s->row[i]; k < s->row[i + 1]; k++)
+        {
+            const double *a = level->values + 36 * k, *v = work->from + RIGID * (int64_t)s->column[k];
+            for (int r = 0; r < RIGID; r++)
+                for (int c = 0; c < RIGID; c++)
+                    y[r] += a[RIGID * r + c] * v[c];
+        }
+        for (int c = 0; c < RIGID; c++)
+            work->to[RIGID * (int64_t)i + c] = work->given[RIGID * (int64_t)i + c] - y[c];
     }
 }
 
@@ -242,7 +231,7 @@ static bool invert(int n, const double *A, double *out)
     return true;
 }
 
-// Blocks in single precision, and inverses of those on the diagonal.
+// Blocks in single precision, and the inverses of those on the diagonal.
 static void take_rows(Work *work, int32_t begin, int32_t end)
 {
     Level *level = work->level;
@@ -254,7 +243,7 @@ static void take_rows(Work *work, int32_t begin, int32_t end)
         {
             const double *block = block_of(work, i, k, room);
             for (int c = 0; c < 9; c++)
-                level->fine[9 * k + c] = (float)block[c];
+                level->fine[9 * k + c] = (float)block[3 * (c % 3) + c / 3];
         }
         const double *diagonal = block_of(work, i, s->middle[i], room);
         if (!invert(s->b, diagonal, level->inverse + (int64_t)s->b * s->b * i))
@@ -500,7 +489,8 @@ static tdStatus set_last(tdAmg *amg, tdTasks *tasks, bool *definite, tdError *er
                         for (int c = 0; c < 3; c++)
                         {
                             int64_t from = (int64_t)b * b * k + b * (3 * half + r) + 3 * part + c;
-                            amg->last[9 * to + 3 * r + c] = b == 3 ? (double)level->fine[from] : level->values[from];
+                            amg->last[9 * to + 3 * r + c] =
+                                b == 3 ? (double)level->fine[9 * k + 3 * c + r] : level->values[from];
                         }
         }
     tdStatus status = td_linear_refresh(amg->factor, tasks, amg->last, NULL, error);
@@ -545,21 +535,8 @@ static void smooth(tdAmg *amg, tdTasks *tasks, Level *level, const double *f, bo
 // to (of the next level) = P' from
 static void restrict_rows(Work *work, int32_t begin, int32_t end)
 {
-    const tdAmgShape *s = work->level->shape;
-    int b = s->b, size = b * RIGID;
-    for (int32_t a = begin; a < end; a++)
-    {
-        double sum[RIGID] = {0};
-        for (int64_t k = s->t_row[a]; k < s->t_row[a + 1]; k++)
-        {
-            const float *P = work->level->P + size * s->t_block[k];
-            const double *from = work->from + (int64_t)b * s->t_from[k];
-            for (int r = 0; r < b; r++)
-                for (int c = 0; c < RIGID; c++)
-                    sum[c] += (double)P[RIGID * r + c] * from[r];
-        }
-        memcpy(work->to + RIGID * (int64_t)a, sum, sizeof sum);
-    }
+    CHOOSE(work->amg->isa, td_amg_restrict_rows)
+    (work->level->shape, work->level->P, work->from, work->to, begin, end);
 }
 
 // to += P from (of the next level)
@@ -591,7 +568,7 @@ static void cycle(tdAmg *amg, tdTasks *tasks, int l, const double *f, double *x)
     }
     smooth(amg, tasks, level, f, true, x);
     residual(amg, tasks, level, f, x, level->r);
-    Work down = {.level = level, .rows = restrict_rows, .from = level->r, .to = next->f};
+    Work down = {.amg = amg, .level = level, .rows = restrict_rows, .from = level->r, .to = next->f};
     in_pieces(tasks, &down, level->shape->next);
     cycle(amg, tasks, l + 1, next->f, next->x);
     if (l + 1 < last)

@@ -83,3 +83,20 @@ struct tdAmgModel
     tdBlockPattern last_pattern;
     struct tdLinearModel *last;
 };
+
+// ---- kernels (amg_kernel.c), for rows [begin, end)
+
+/// r = f - A x with the finest matrix: blocks column by column, and three numbers behind the last.
+#define TD_AMG_RESIDUAL(set)                                                                                           \
+    void td_amg_residual_rows_##set(const tdAmgShape *s, const float *fine, const double *f, const double *x,          \
+                                    double *r, int32_t begin, int32_t end)
+/// to (of the next level) = P' from; two numbers behind the last of P.
+#define TD_AMG_RESTRICT(set)                                                                                           \
+    void td_amg_restrict_rows_##set(const tdAmgShape *s, const float *P, const double *from, double *to,               \
+                                    int32_t begin, int32_t end)
+TD_AMG_RESIDUAL(portable);
+TD_AMG_RESTRICT(portable);
+#if defined(__x86_64__)
+TD_AMG_RESIDUAL(avx2);
+TD_AMG_RESTRICT(avx2);
+#endif
