@@ -533,14 +533,16 @@ tdStatus td_contact_soften(const tdModel *model, tdState *state)
 
 // ---------------------------------------------------------------- the solution
 
-// Whether anything pushes on a block.
-static bool is_pushed(const tdProblem *problem, int32_t block)
+// By block: whether anything pushes on it.
+static bool *find_pushed(tdProblem *problem)
 {
-    bool pushed = false;
-    for (int32_t c = 0; c < problem->n_constraints && !pushed; c++)
-        for (int k = 0; k < problem->constraints[c].sides; k++)
-            for (int r = 0; r < problem->constraints[c].law.rows && problem->constraints[c].side[k].block == block; r++)
-                pushed = pushed || problem->gamma[TD_SAP_ROWS * (int64_t)c + r] != 0;
+    bool *pushed = TD_STACK_TAKE(&problem->entries, bool, problem->n_blocks + 1);
+    for (int32_t b = 0; pushed != NULL && b < problem->n_blocks; b++)
+        pushed[b] = false;
+    for (int32_t c = 0; pushed != NULL && c < problem->n_constraints; c++)
+        for (int r = 0; r < problem->constraints[c].law.rows; r++)
+            for (int k = 0; k < problem->constraints[c].sides && problem->gamma[TD_SAP_ROWS * (int64_t)c + r] != 0; k++)
+                pushed[problem->constraints[c].side[k].block] = true;
     return pushed;
 }
 
@@ -552,8 +554,6 @@ static tdStatus recover(const tdModel *model, tdState *state, const tdBody *body
     const tdSapBlock *block = &cs->problem->blocks[mine->block];
     double *dv = state->dv + body->first;
     double *moved = block->v + mine->n_scalar + mine->n_moved; // now by how much
-    if (!is_pushed(cs->problem, mine->block))
-        return TD_OK;
     for (int32_t i = 0; i < mine->part.n; i++)
         moved[i] -= block->v_star[mine->n_scalar + mine->n_moved + i];
     for (int32_t j = 0; j < mine->n_scalar; j++)
@@ -593,6 +593,10 @@ static void move(const tdModel *model, tdState *state, const tdBody *body, int k
 tdStatus td_contact_recover(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
+    tdStackMark mark = td_stack_mark(&cs->problem->entries);
+    const bool *pushed = find_pushed(cs->problem);
+    if (pushed == NULL)
+        return td_fail_memory(&state->report.error, "the constraint problem");
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
@@ -600,7 +604,7 @@ tdStatus td_contact_recover(const tdModel *model, tdState *state)
         if (mine->block < 0)
             continue;
         const tdSapBlock *block = &cs->problem->blocks[mine->block];
-        if (mine->condensed)
+        if (mine->condensed && pushed[mine->block])
             TD_TRY(recover(model, state, body));
         for (int32_t i = 0; i < mine->part.n && !mine->condensed; i++)
         {
@@ -613,5 +617,6 @@ tdStatus td_contact_recover(const tdModel *model, tdState *state)
         for (int32_t j = 0; j < mine->n_moved; j++)
             move(model, state, body, mine->moved[j], block->v[mine->n_scalar + j]);
     }
+    td_stack_release(&cs->problem->entries, mark);
     return TD_OK;
 }

@@ -33,7 +33,7 @@ struct tdState
     double *parameters; ///< what the robot is, see td_state_gravity() and the like; a reset leaves them
     double time;
     int64_t steps;
-    double *q, *v, *a;      ///< positions [m], velocities [m/s], accelerations (Newmark)
+    double *q, *v, *a;      ///< positions [m], velocities [m/s], accelerations (Newmark), else mean velocities
     double *reaction;       ///< [N] on held coordinates, zero elsewhere
     double *override;       ///< by input: value set by the caller, NAN = scene's motion
     double *springs;        ///< TD_SPRING_NUMBERS each (body/spring.h)
