@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril bench rigid: steps a second of rigid bodies and robots on one thread, in processor time, so that other work
 // on the machine does not count. Cases are made here: an arm of seven joints and a humanoid of 21, free and on a floor;
-// a hanging chain; boxes that are stacked, fall, lie and sleep; an arm at rest on the dry friction of its joints. Steps are of
-// 2 ms. A case first runs until it does what its name says; then each of its steps is timed.
+// a hanging chain; boxes that are stacked, fall, lie and sleep; an arm at rest on the dry friction of its joints. Steps
+// are of 2 ms. A case first runs until it does what its name says; then each of its steps is timed.
 #include "bench.h"
 
 #include "base/file.h"

@@ -353,6 +353,13 @@ static void solved(const tdBody *body, tdState *state, const double *rhs)
     state->slope -= td_dot(state->tasks, body->count, rhs, state->dv + body->first);
 }
 
+// Of a relative residual. By multigrid, passes of Newton's method are solved as far as they can use; a factor solves
+// them to rounding anyway.
+static double forced(const tdSoft *soft, const tdState *state, double tolerance)
+{
+    return soft->linear.amg != NULL ? fmax(tolerance, state->forcing) : tolerance;
+}
+
 // The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite; rhs is room.
 static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *state, double *rhs)
 {
@@ -424,7 +431,7 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
         bool rounded = soft->linear.single && settings->solver == TD_SOLVER_CHOLESKY; // asked for
         double tolerance = rounded ? fmin(settings->solver_tolerance, TD_LINEAR_REFINED) : settings->solver_tolerance;
         tdLinearTask task = {.kind = direct ? TD_SOLVER_CHOLESKY : settings->solver,
-                             .tolerance = tolerance,
+                             .tolerance = forced(soft, state, tolerance),
                              .values = mine->A,
                              .same = mine->same,
                              .b = rhs,
@@ -496,7 +503,7 @@ static tdStatus apply_iterating(const tdModel *model, const tdBody *body, tdStat
     const tdSceneSettings *settings = &model->settings;
     sinceFactor since = {soft, mine, state};
     tdLinearTask task = {.kind = settings->solver,
-                         .tolerance = settings->solver_tolerance,
+                         .tolerance = forced(soft, state, settings->solver_tolerance),
                          .values = mine->A,
                          .same = mine->exact,
                          .b = b,
@@ -679,6 +686,7 @@ const tdBodyOps td_soft_ops = {
     .arrays = arrays,
     .restore = restore,
     .varies = td_soft_varies,
+    .keeps = td_soft_keeps,
     .vary = td_soft_vary,
     .nodes = nodes,
     .node_velocities = node_velocities,

@@ -308,6 +308,7 @@ tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElemen
                        const char *file, tdError *error);
 
 /// soft_vary.c: see tdBodyOps. Factors of M, of alpha and of beta in this state.
+double td_soft_keeps(const tdBody *body, const tdState *state);
 unsigned td_soft_varies(const tdBody *body);
 void td_soft_vary(const tdModel *model, const tdBody *body, tdState *state);
 

@@ -51,22 +51,22 @@ typedef struct tdPlaced
 {
     tdPose frame, pose; ///< of its link, of its shape
     double twist[6];
-    double box[6];  ///< grown by half of what contacts reach, and swept
-    double deepest; ///< penetration of its contacts in the last step [m]
-    double fastest; ///< most way of one of its points within the step [m]
-    double reach;   ///< how far from its surface contacts may be: margin or depth
-    double *x;      ///< skin: positions of vertices and points
-    double *x_end;  ///< at the end of the step; NULL: velocities are not known
-    double *sweep;  ///< room for x_end
-    double *normal; ///< skin that meets itself: normals of vertices and points, not scaled
-    tdBox *boxes;   ///< skin
-    tdBox *facing;  ///< skin that meets itself: box of the normals of each node of the tree
-    double bare[6]; ///< skin: box of its vertices
-    double grown;   ///< reach that the boxes of the tree were grown for; 0: never fitted
-    bool still;     ///< rigid, and where it was in the last step
-    bool same;      ///< and will meet whatever has not moved either as it did in the last call
+    double box[6];     ///< grown by half of what contacts reach, and swept
+    double deepest;    ///< penetration of its contacts in the last step [m]
+    double fastest;    ///< most way of one of its points within the step [m]
+    double reach;      ///< how far from its surface contacts may be: margin or depth
+    double *x;         ///< skin: positions of vertices and points
+    double *x_end;     ///< at the end of the step; NULL: velocities are not known
+    double *sweep;     ///< room for x_end
+    double *normal;    ///< skin that meets itself: normals of vertices and points, not scaled
+    tdBox *boxes;      ///< skin
+    tdBox *facing;     ///< skin that meets itself: box of the normals of each node of the tree
+    double bare[6];    ///< skin: box of its vertices
+    double grown;      ///< reach that the boxes of the tree were grown for; 0: never fitted
+    bool still;        ///< rigid, and where it was in the last step
+    bool same;         ///< and will meet whatever has not moved either as it did in the last call
     double same_reach; ///< `reach` of that call
-    bool fitted;    ///< its tree is needed in this step
+    bool fitted;       ///< its tree is needed in this step
 } tdPlaced;
 
 typedef struct tdCandidate

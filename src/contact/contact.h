@@ -102,11 +102,11 @@ typedef struct tdContactModel
     tdContactFrame *frames;
     bool guided; ///< a body that meets others has its motion given
     double margin;
-    double sleep;          ///< bodies that are slower than this sleep [m/s]; 0: none do (contact_sleep.c)
-    int64_t drowsy;        ///< for so many steps
-    unsigned char *rest;   ///< by body, where some do
-    double slide;   ///< of tdCollideInput: convex friction slides on a gap of (h + tau) mu times the speed
-    bool corrected; ///< what slides does not ride on a gap (contact_solve.c)
+    double sleep;        ///< bodies that are slower than this sleep [m/s]; 0: none do (contact_sleep.c)
+    int64_t drowsy;      ///< for so many steps
+    unsigned char *rest; ///< by body, where some do
+    double slide;        ///< of tdCollideInput: convex friction slides on a gap of (h + tau) mu times the speed
+    bool corrected;      ///< what slides does not ride on a gap (contact_solve.c)
     tdSapTuning tuning;
     int n_bonds, n_groups;
     tdBond *bonds;
@@ -244,8 +244,8 @@ typedef struct tdContactState
     double scale;        ///< size of the momentum of the blocks, for relative residuals
     double pushed;       ///< work of near-rigid points that were found deep in this step [J], friction included
     struct tdContactSleep *sleep; ///< contact_sleep.c; NULL: nobody sleeps
-    bool limit;          ///< the solver reached its bound in this pass
-    bool whole;          ///< Newton went the whole way to what the problem said
+    bool limit;                   ///< the solver reached its bound in this pass
+    bool whole;                   ///< Newton went the whole way to what the problem said
 } tdContactState;
 
 /// compile_contact.c: model->contact, when the scene asks for it.
@@ -256,6 +256,8 @@ tdStatus td_contact_turning_suits(const tdModel *model, int n_colliders, tdError
 /// compile_attach.c, compile_coupling.c: bonds of model->contact.
 tdStatus td_compile_bonds(tdModel *model, tdError *error);
 tdStatus td_compile_couplings(tdModel *model, int64_t *room, tdError *error);
+/// compile_sleep.c: who may sleep, when the scene lets bodies sleep.
+tdStatus td_compile_sleep(tdModel *model, tdError *error);
 /// A point of a body for one side of a bond; and after both sides: whether something can move, columns and entries.
 struct tdMaterialPoint;
 tdStatus td_bond_point(tdModel *model, tdPointSet *set, int body, const struct tdMaterialPoint *point,

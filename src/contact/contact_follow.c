@@ -181,7 +181,8 @@ static int64_t find_bearing(const tdModel *model, tdState *state)
     tdContactState *cs = state->contact;
     int64_t found = 0;
     for (int64_t i = 0; i < cs->n; i++)
-        if (!cs->acts[i] && !td_contact_is_settled(model, cs, &cs->contacts[i]) && would_bear(model, state, &cs->contacts[i]))
+        if (!cs->acts[i] && !td_contact_is_settled(model, cs, &cs->contacts[i]) &&
+            would_bear(model, state, &cs->contacts[i]))
         {
             cs->acts[i] = true;
             cs->n_left_out--;

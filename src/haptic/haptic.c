@@ -145,6 +145,7 @@ static tdStatus place_tool(tdHaptic *haptic, const tdModel *model, tdState *stat
     if (!td_exchange_take(&haptic->poses))
         return TD_OK;
     const tdHapticPose *pose = &haptic->pose[haptic->poses.reading];
+    haptic->posed = pose->clock;
     for (int k = 0; k < 6; k++)
         TD_TRY(td_state_set_input(model, state, haptic->input[k], pose->q[k]));
     for (int k = 0; k < 3 && haptic->jaw_input[0] >= 0; k++)
@@ -157,6 +158,8 @@ static tdStatus publish(tdHaptic *haptic, const tdModel *model, tdState *state, 
     tdLocalSlots *slots = haptic->locals;
     tdLocal *local = &slots->slot[slots->exchange.writing];
     TD_TRY(td_local_make(haptic->maker, model, state, clock, local, &state->report.error));
+    // Surfaces go on from when the tool was where the step has it.
+    local->lead = fmin(fmax(clock - haptic->posed, 0), local->h);
     haptic->published++;
     haptic->left_out += local->left_out > 0;
     haptic->most_contacts = local->n > haptic->most_contacts ? local->n : haptic->most_contacts;
@@ -206,7 +209,7 @@ static bool take_pose(tdHaptic *haptic, const double *position, const double *ro
 }
 
 // Where the tool is, for the simulation. In a trocar its way is all: the simulation turns it.
-static void tell_pose(tdHaptic *haptic, const tdPose *tool)
+static void tell_pose(tdHaptic *haptic, const tdPose *tool, double clock)
 {
     tdHapticPose *pose = &haptic->pose[haptic->poses.writing];
     td_guided_coordinates(haptic->guided, tool, haptic->turn, pose->q);
@@ -214,6 +217,7 @@ static void tell_pose(tdHaptic *haptic, const tdPose *tool)
         memcpy(pose->q + 3, haptic->turn, sizeof haptic->turn);
     memcpy(haptic->turn, pose->q + 3, sizeof haptic->turn);
     pose->grip = haptic->grip;
+    pose->clock = clock;
     td_exchange_publish(&haptic->poses);
 }
 
@@ -237,7 +241,7 @@ void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], co
     double step = haptic->settings.period / CLOSING;
     haptic->grip += fmin(fmax(haptic->grip_target - haptic->grip, -step), step);
     if (good)
-        tell_pose(haptic, &felt.tool);
+        tell_pose(haptic, &felt.tool, clock);
     haptic->ticks++;
     haptic->unsolved += !felt.converged;
     haptic->residual = felt.converged ? haptic->residual : fmax(haptic->residual, felt.residual);

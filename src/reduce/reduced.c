@@ -685,6 +685,7 @@ const tdBodyOps td_reduced_ops = {
     .arrays = td_reduced_arrays,
     .restore = td_reduced_restore,
     .varies = td_reduced_varies,
+    .keeps = td_reduced_keeps,
     .vary = td_reduced_vary,
     .nodes = td_reduced_nodes,
     .node_velocities = td_reduced_node_velocities,

@@ -342,6 +342,7 @@ void td_reduced_multiply_add(int rows, int columns, int stride, double factor, c
 /// reduced_keep.c: see tdBodyOps.
 int td_reduced_arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most);
 tdStatus td_reduced_restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error);
+double td_reduced_keeps(const tdBody *body, const tdState *state);
 unsigned td_reduced_varies(const tdBody *body);
 void td_reduced_vary(const tdModel *model, const tdBody *body, tdState *state);
 

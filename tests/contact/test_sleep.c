@@ -5,12 +5,12 @@
 
 #include "contact/contact.h"
 
-#define G       9.81
-#define HEAD    "tendril: 1\ntime_step: 2 ms\nsteps: 10\n"
-#define DOWN    "gravity: [0, 0, -9.81]\n"
-#define SLEEPY  "contact: {sleep: 5 mm/s}\n"
-#define AWAKE   "contact: {}\n"
-#define FLOOR   "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n"
+#define G      9.81
+#define HEAD   "tendril: 1\ntime_step: 2 ms\nsteps: 10\n"
+#define DOWN   "gravity: [0, 0, -9.81]\n"
+#define SLEEPY "contact: {sleep: 5 mm/s}\n"
+#define AWAKE  "contact: {}\n"
+#define FLOOR  "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n"
 #define STACK                                                                                                          \
     FLOOR "  - {name: low, type: rigid, shape: {box: [0.2, 0.2, 0.1]}, total_mass: 2, transform: {translate: [0, 0, "  \
           "0.05]}}\n"                                                                                                  \
@@ -60,14 +60,15 @@ static void test_rest(void **unused)
     scene_free(model, state);
 }
 
-// A ball hits the stack: above at 2 m/s, below so hard that the lower box is gone within a step. What it meets is awake,
-// and moves as without sleep.
+// A ball hits the stack: above at 2 m/s, below so hard that the lower box is gone within a step. What it meets is
+// awake, and moves as without sleep.
 static void test_blow(void **unused)
 {
     (void)unused;
     static const char *const balls[] = {
-        BALL, "  - {name: ball, type: rigid, shape: {sphere: 0.03}, total_mass: 20, velocity: [100, 0, 2.943], transform: "
-              "{translate: [-60, 0.01, 0.05]}, contact: {friction: 0}}\n"};
+        BALL,
+        "  - {name: ball, type: rigid, shape: {sphere: 0.03}, total_mass: 20, velocity: [100, 0, 2.943], transform: "
+        "{translate: [-60, 0.01, 0.05]}, contact: {friction: 0}}\n"};
     static const int hit[] = {2, 1};
     for (int c = 0; c < 2; c++)
     {
@@ -199,6 +200,92 @@ static void test_awake(void **unused)
     scene_free(model, state);
 }
 
+// What another moves, or may move, never sleeps, nor does what rests on it: a table whose motion is given and begins
+// after a second, what hangs on an attachment, a rod or an actuator.
+static void test_moved(void **unused)
+{
+    (void)unused;
+    static const char *const scenes[] = {
+        "  - {name: table, type: rigid, shape: {box: [1, 1, 0.1]}, guided: true, transform: {translate: [0, 0, "
+        "-0.05]}}\n"
+        "  - {name: box, type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: 1, transform: {translate: [0, 0, "
+        "0.05]}}\nmotion: {keyframes: [{t: 0, table.x: 0}, {t: 1 s, table.x: 0}, {t: 2 s, table.x: 0.1}]}\n",
+        FLOOR
+        "  - {name: base, type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: 1, transform: {translate: [0, 0, "
+        "0.05]}}\n  - {name: box, type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: 1, transform: {translate: "
+        "[0, 0, 0.15]}}\nactuators: [{name: pull, type: force, body: box, point: [0, 0, 0.15], direction: [1, 0, 0], "
+        "drive: force}]\nmotion: {keyframes: [{t: 0, pull: 0}, {t: 1 s, pull: 0}, {t: 2 s, pull: 20}]}\n",
+        FLOOR
+        "  - {name: base, type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: 1, transform: {translate: [0, 0, "
+        "0.05]}}\n  - {name: box, type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: 1, transform: {translate: "
+        "[0, 0, 0.15]}}\n  - {name: arm, type: rigid, shape: {box: [0.02, 0.02, 0.02]}, guided: true, transform: "
+        "{translate: [0.3, 0, 0.15]}}\ncouplings: [{name: rod, rod: {a: box, point_a: [0.05, 0, 0.15], b: arm, "
+        "point_b: "
+        "[0.3, 0, 0.15]}}]\nmotion: {keyframes: [{t: 0, arm.x: 0}, {t: 1 s, arm.x: 0}, {t: 2 s, arm.x: 0.1}]}\n",
+        FLOOR
+        "  - {name: base, type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: 1, transform: {translate: [0, 0, "
+        "0.05]}}\n  - {name: box, type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: 1, transform: {translate: "
+        "[0, 0, 0.15]}}\n  - {name: arm, type: rigid, shape: {box: [0.1, 0.02, 0.02]}, guided: true, transform: "
+        "{translate: [0.12, 0, 0.15]}}\nattachments: [{name: weld, a: box, points: [[0.05, 0, 0.15]], b: arm}]\n"
+        "motion: {keyframes: [{t: 0, arm.x: 0}, {t: 1 s, arm.x: 0}, {t: 2 s, arm.x: 0.1}]}\n"};
+    for (int i = 0; i < 4; i++)
+    {
+        tdModel *model = scene_model(HEAD DOWN SLEEPY "bodies:\n%s", scenes[i]);
+        tdState *state = scene_state(model);
+        int box = -1;
+        for (int b = 0; b < model->n_bodies; b++)
+            box = strcmp(model->bodies[b].name, "box") == 0 ? b : box;
+        for (int k = 0; k < 1000; k++)
+        {
+            scene_steps(model, state, 1);
+            assert_true(k >= 500 || state->report.asleep == 0);
+        }
+        assert_true(state->q[model->bodies[box].first] > 0.05);
+        scene_free(model, state);
+    }
+}
+
+// What can be asked of bodies that sleep is what it was in the last step before, with each law of contact.
+static void test_told(void **unused)
+{
+    (void)unused;
+    static const char *const laws[] = {"", ", solver: nlcp", ", sliding: corrected",
+                                       ", torsional_friction: 5 mm, rolling_friction: 1 mm"};
+    for (int c = 0; c < 4; c++)
+    {
+        tdModel *model =
+            scene_model(HEAD "gravity: [1.5, 0, -9.81]\nsensors: [{name: pad, type: touch, body: low}, {name: "
+                             "imu, type: inertial, body: high}]\ncontact: {sleep: 5 mm/s%s}\nbodies:\n" STACK,
+                        laws[c]);
+        tdState *state = scene_state(model);
+        double before[2][TD_SENSOR_VALUES] = {{0}}, now[2][TD_SENSOR_VALUES] = {{0}}, force[3], last[3] = {0};
+        for (int k = 0; k < 300; k++)
+        {
+            scene_steps(model, state, 1);
+            if (state->report.asleep == 0)
+            {
+                for (int i = 0; i < 2; i++)
+                    td_state_sensor(model, state, i, before[i]);
+                td_state_contact_force(state, 0, 1, last);
+            }
+        }
+        assert_int_equal(state->report.asleep, 2);
+        for (int i = 0; i < 2; i++)
+        {
+            int n = td_state_sensor(model, state, i, now[i]);
+            for (int k = 0; k < n; k++)
+                assert_near(now[i][k], before[i][k], 2e-3 * 3 * G);
+        }
+        td_state_contact_force(state, 0, 1, force);
+        for (int k = 0; k < 3; k++)
+            assert_near(force[k], last[k], 1e-3 * 3 * G);
+        assert_near(force[0], -3 * 1.5, 1e-3 * 3 * G);
+        assert_near(now[1][0], -1.5, 1e-4 * G); // it stands askew by as much as points give way
+        assert_near(now[1][2], G, 1e-6 * G);
+        scene_free(model, state);
+    }
+}
+
 static void refused(const char *text, const char *why)
 {
     tdModel *model = NULL;
@@ -229,8 +316,9 @@ static void test_refused(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest), cmocka_unit_test(test_blow),
-                                       cmocka_unit_test(test_bits), cmocka_unit_test(test_wake),
-                                       cmocka_unit_test(test_awake), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest),  cmocka_unit_test(test_blow),
+                                       cmocka_unit_test(test_bits),  cmocka_unit_test(test_wake),
+                                       cmocka_unit_test(test_awake), cmocka_unit_test(test_moved),
+                                       cmocka_unit_test(test_told),  cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole ways from a hand to a force, simulation and loop by turns: against static equilibria and closed forms.
 #include "base/file.h"
+#include "base/vector.h"
 #include "felt.h"
 
 #include "haptic/haptic.h"
@@ -181,6 +182,56 @@ static void test_slab(void **unused)
     go(&r, at, (const double[3]){2e-3, 0, -3e-3}, 400); // and slips the other way round
     assert_near(r.felt.force[0], 0.4 * r.felt.force[2], 0.02 * 0.4 * r.felt.force[2]);
     rig_free(&r);
+}
+
+// A block on an incline of 20 degrees, pushed up by a plate without friction and let down again, at less and at more
+// friction than holds it. It sticks up to m g (sin + mu cos), slips at that however far it is pushed, and on the way
+// back it sticks until m g (sin - mu cos) is left, at which it slides down with the hand; where that is less than
+// nothing it stays, and the hand comes free. While it sticks, all that gives is the coupling.
+static void test_incline(void **unused)
+{
+    (void)unused;
+    const double slope = 20 * M_PI / 180, weight = 0.02 * 9.81, frictions[] = {0.2, 0.5}, stiffness = 1000;
+    const double up[3] = {-cos(slope), 0, sin(slope)};
+    for (int i = 0; i < 2; i++)
+    {
+        double mu = frictions[i], high = weight * (sin(slope) + mu * cos(slope)),
+               low = weight * (sin(slope) - mu * cos(slope));
+        rig r = rig_of(
+            scene_model("tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 10 ms\nsteps: 9\ncontact: {friction: %g, "
+                        "margin: 1 mm, stiffness: 2000 N/m, dissipation: 20 ms}\nbodies:\n"
+                        "  - {name: ramp, type: rigid, shape: {plane: true}, fixed: true, transform: {rotate: [0, 20 "
+                        "deg, 0]}}\n"
+                        "  - {name: block, type: rigid, shape: {box: [0.03, 0.03, 0.02]}, total_mass: 20 g, transform: "
+                        "{rotate: [0, 20 deg, 0], translate: [%.9g, 0, %.9g]}}\n"
+                        "  - {name: plate, type: rigid, shape: {box: [0.004, 0.02, 0.01]}, guided: true, contact: "
+                        "{friction: 0}, transform: {rotate: [0, 20 deg, 0], translate: [%.9g, 0, %.9g]}}\n",
+                        mu, 0.01 * sin(slope), 0.01 * cos(slope), 0.01 * sin(slope) + 0.0175 * cos(slope),
+                        0.01 * cos(slope) - 0.0175 * sin(slope)),
+            stiffness);
+        double at[3] = {0, 0, 0}, felt[4], block[2];
+        double way[4] = {0.012, 0.012, 0, 0}; // up, held, a way back on which it sticks, down
+        way[2] = way[3] = way[1] - 0.6 * (high - fmax(low, 0)) / stiffness;
+        way[3] -= 0.006;
+        for (int k = 0; k < 4; k++)
+        {
+            const double to[3] = {way[k] * up[0], 0, way[k] * up[2]};
+            go(&r, at, to, k == 0 || k == 3 ? 1200 : 200);
+            felt[k] = -td_dot3(r.felt.force, up);
+            if (k == 1 || k == 2)
+                block[k - 1] = td_state_positions(r.model, r.state, 1)[0];
+        }
+        // The points of the plate give way too.
+        double held = felt[1] - 0.6 * (high - fmax(low, 0)) / (1 + stiffness / (4 * 2000));
+        print_message("mu %g: up %.4f (%.4f), held %.4f, sticks at %.4f (%.4f), down %.4f (%.4f) N\n", mu, felt[0],
+                      high, felt[1], felt[2], held, felt[3], fmax(low, 0));
+        assert_near(felt[0], high, 0.02 * high);
+        assert_near(felt[2], held, 0.05 * high);
+        assert_true(felt[1] > low && felt[1] < 1.001 * high);
+        assert_near(block[1], block[0], 1e-5);
+        assert_near(felt[3], fmax(low, 0), 0.02 * high);
+        rig_free(&r);
+    }
 }
 
 // The asynchronous factor (S3 Fig. 4): on one motion, deep and along the surface, the force is that of exact factors
@@ -504,10 +555,10 @@ static void test_nodule(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indentation), cmocka_unit_test(test_steady),    cmocka_unit_test(test_slab),
-        cmocka_unit_test(test_factors),     cmocka_unit_test(test_grasp),     cmocka_unit_test(test_grasp_slips),
-        cmocka_unit_test(test_trocar),      cmocka_unit_test(test_two_tools), cmocka_unit_test(test_wall),
-        cmocka_unit_test(test_nodule),
+        cmocka_unit_test(test_indentation), cmocka_unit_test(test_steady),  cmocka_unit_test(test_slab),
+        cmocka_unit_test(test_incline),     cmocka_unit_test(test_factors), cmocka_unit_test(test_grasp),
+        cmocka_unit_test(test_grasp_slips), cmocka_unit_test(test_trocar),  cmocka_unit_test(test_two_tools),
+        cmocka_unit_test(test_wall),        cmocka_unit_test(test_nodule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
