@@ -433,8 +433,7 @@ tdStatus td_qpcc_solve(tdProblem *problem, double tolerance, tdTasks *tasks, tdS
     tdStack *stack = &problem->entries;
     int n = steer->n;
     int64_t n_v = 0;
-    bool ever = false; // contacts came to take part
-    tdQpccSpot from = {0}, block = {0};
+    tdQpccSpot from = {0}, block = {0}, first = {0};
     for (int32_t b = 0; b < problem->n_blocks; b++)
         n_v += problem->blocks[b].n;
     s.y0 = td_stack_take(stack, 3 * (int64_t)n + n_v + 1, sizeof *s.y0);
@@ -453,7 +452,7 @@ tdStatus td_qpcc_solve(tdProblem *problem, double tolerance, tdTasks *tasks, tdS
     int64_t n_u = TD_SAP_ROWS * (int64_t)problem->n_constraints;
     double *u = td_stack_take(stack, 3 * n_u + 1, sizeof *u);
     steer->guess = td_stack_take(stack, 2 * n + TD_STEER_KEPT, sizeof *steer->guess);
-    tdQpccSpot *spots[] = {&s.here, &s.best, &s.piece, &from, &block};
+    tdQpccSpot *spots[] = {&s.here, &s.best, &s.piece, &from, &block, &first};
     bool good = u != NULL && steer->guess != NULL;
     for (size_t i = 0; i < sizeof spots / sizeof spots[0] && good; i++)
         good = take_spot(stack, spots[i], n, (int)n_u, problem->n_constraints);
@@ -465,6 +464,8 @@ tdStatus td_qpcc_solve(tdProblem *problem, double tolerance, tdTasks *tasks, tdS
     steer->steps = steer->solutions = steer->pieces = 0;
     s.most = steer->most == 0 ? 0 : steer->pivots > 0 ? steer->pivots : PIVOTS;
     TD_TRY(settle(&s, s.y0));
+    keep(&s, &first);
+    int n_first = s.exact.n;
     s.start = steer->place.error;
     s.violation = steer->place.violation;
     for (int round = 0; round < SETTLES; round++)
@@ -476,15 +477,17 @@ tdStatus td_qpcc_solve(tdProblem *problem, double tolerance, tdTasks *tasks, tdS
         tdSteerPlace before = s.best.place;
         go_to(&s, &s.best);
         TD_TRY(settle(&s, s.best.y));
-        ever = ever || s.grown;
         if (s.most == 0 ||
             (!s.grown && fabs(steer->place.error - before.error) <= fmax(steer->tolerance, 3e-3 * before.error)))
             break;
     }
-    // Contacts that came to take part may have left less than there was.
-    if (s.most > 0 && ever && steer->place.error > fmax(s.start, steer->tolerance) &&
+    // Contacts that came to take part may have left less than there was; and with much friction efforts may have
+    // several solutions, of which the last need not be the one that was found on the way.
+    if (s.most > 0 && steer->place.error > fmax(s.start * (1 + 1e-9), steer->tolerance) &&
         steer->place.violation >= s.violation)
     {
+        if (s.exact.n == n_first)
+            go_to(&s, &first);
         TD_TRY(settle(&s, s.y0));
         steer->end = TD_STEER_STALLED;
     }

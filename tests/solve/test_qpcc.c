@@ -346,12 +346,22 @@ static void test_wall(void **context)
     assert_int_equal(steer->end, TD_STEER_STALLED);
 }
 
+// Efforts that have several solutions of Coulomb's law: whichever is found last, nothing is worse than the start.
+static void test_several(void **context)
+{
+    (void)context;
+    double before = 0;
+    qpcc_random(&problem, 7063027, 4);
+    double found = qpcc_run(&problem, 0, -1, &before);
+    assert_true(found <= before * (1 + 1e-9) + 1e-7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_oracle),     cmocka_unit_test(test_independent), cmocka_unit_test(test_best),
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_space),       cmocka_unit_test(test_laws),
-        cmocka_unit_test(test_wall),       cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_wall),       cmocka_unit_test(test_left_out),    cmocka_unit_test(test_several),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
