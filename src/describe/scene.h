@@ -449,6 +449,13 @@ typedef struct tdSceneVary
     const char *unit; ///< of both; "": none
 } tdSceneVary;
 
+typedef enum tdEcswNorm
+{
+    TD_ECSW_AUTO, // energy where the tolerance is found, forces where it is given
+    TD_ECSW_FORCES,
+    TD_ECSW_ENERGY
+} tdEcswNorm;
+
 typedef struct tdSceneReduction
 {
     int line; ///< 0: not given, all defaults
@@ -466,6 +473,7 @@ typedef struct tdSceneReduction
     double error;             ///< held-out error that is asked for
     double pod_tolerance;     ///< S1 eq. 15
     double ecsw_tolerance;    ///< S1 eq. 21
+    tdEcswNorm ecsw_norm;     ///< by which forces are measured
     bool find_pod, find_ecsw; ///< tolerances that were not given: those above are the ones to begin with
     int max_modes;
     tdFrameChoice frame;

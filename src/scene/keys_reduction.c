@@ -39,6 +39,13 @@ static const tdChoice sample_choices[] = {
     {"sequence", TD_SAMPLE_SEQUENCE, "the rows of the file `sequence`, one after the other", NULL},
     {0},
 };
+static const tdChoice norm_choices[] = {
+    {"auto", TD_ECSW_AUTO, "`energy`, or `forces` if `ecsw_tolerance` is given", NULL},
+    {"forces", TD_ECSW_FORCES, "all forces on the modes count alike (Goury and Duriez 2018, eq. 21)", NULL},
+    {"energy", TD_ECSW_ENERGY,
+     "forces count as much as they deform the body at rest, so that fewer elements reach the same accuracy", NULL},
+    {0},
+};
 static const tdChoice frame_choices[] = {
     {"auto", TD_FRAME_CHOICE_AUTO, "fixed for a body that is held somewhere, else free", NULL},
     {"fixed", TD_FRAME_CHOICE_FIXED, "q = q0 + Φ α: something must hold the body", NULL},
@@ -180,9 +187,14 @@ static const tdKey reduction_keys[] = {
      .lo = 0,
      .hi = 1,
      .standard = "0.05",
-     .standard_doc = "0.05, and smaller as far as `error` needs it",
+     .standard_doc = "0.05, 0.01 by energy, and smaller as far as `error` needs it",
      .doc = "relative error of the training forces allowed with the reduced integration domain (Goury and Duriez "
             "2018, eq. 21)"},
+    {.name = "ecsw_norm",
+     .kind = TD_KEY_CHOICE,
+     .choices = norm_choices,
+     .standard = "auto",
+     .doc = "how the training forces are measured to which `ecsw_tolerance` applies"},
     {.name = "max_modes",
      .kind = TD_KEY_INTEGER,
      .least = 1,

@@ -144,9 +144,11 @@ static tdStatus check_keys(tdSceneParser *parser, const tdRecord *record, const 
         if (given(record, of_snapshots[i]))
             return td_record_fail(&parser->reader, record, of_snapshots[i],
                                   "is used by basis snapshots only; remove it, or add 'basis: snapshots'");
-    if (reduction->kind == TD_REDUCTION_STVK && given(record, "ecsw_tolerance"))
-        return td_record_fail(&parser->reader, record, "ecsw_tolerance",
-                              "is used by kind domains only: polynomials are exact; remove it");
+    static const char *const of_domains[] = {"ecsw_tolerance", "ecsw_norm"};
+    for (int i = 0; i < 2; i++)
+        if (reduction->kind == TD_REDUCTION_STVK && given(record, of_domains[i]))
+            return td_record_fail(&parser->reader, record, of_domains[i],
+                                  "is used by kind domains only: polynomials are exact; remove it");
     return TD_OK;
 }
 
@@ -239,6 +241,7 @@ tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node)
     TD_TRY(parse_samples(parser, &record, reduction));
     reduction->pod_tolerance = td_record_get(&record, "pod_tolerance")->number[0];
     reduction->ecsw_tolerance = td_record_get(&record, "ecsw_tolerance")->number[0];
+    reduction->ecsw_norm = (tdEcswNorm)td_record_get(&record, "ecsw_norm")->integer[0];
     reduction->error = td_record_get(&record, "error")->number[0];
     bool snapshots = reduction->basis == TD_BASIS_SNAPSHOTS;
     reduction->find_pod = snapshots && !given(&record, "pod_tolerance");

@@ -79,6 +79,35 @@ static void test_vibrations_reach_their_amplitude(void **unused)
     td_rom_free(&rom);
 }
 
+#define BY(tau, norm) "samples: grid, levels: 4, pod_tolerance: 1e-4, ecsw_tolerance: " tau ", ecsw_norm: " norm
+
+// Forces that count by their energy: fewer elements for a smaller error. The same content for any number of threads,
+// and when it was killed on the way; blocks of forces that were kept are those of one norm.
+static void test_norm(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {TEXT("100 kPa", BY("0.02", "forces")), TEXT("100 kPa", BY("0.002", "forces")),
+                                        TEXT("100 kPa", BY("0.005", "energy"))};
+    tdReduceReport report[3], again;
+    tdError error;
+    for (int i = 0; i < 3; i++)
+    {
+        write_scene(texts[i]);
+        assert_ok(reduce(1, true, &report[i], &error), error);
+        print_message("%d modes, %lld elements, held out %.4f\n", report[i].modes, (long long)report[i].rid_elements,
+                      report[i].held_out_error);
+        assert_true(report[i].ecsw_error <= (i == 0 ? 0.02 : i == 1 ? 0.002 : 0.005));
+    }
+    assert_ok(reduce(3, true, &again, &error), error);
+    assert_true(again.content == report[2].content);
+    reduce_and_die(TD_REDUCE_ECSW, 5);
+    write_scene(texts[0]);
+    assert_ok(reduce(1, false, &again, &error), error);
+    assert_true(again.content == report[0].content);
+    assert_true(report[2].rid_elements < report[1].rid_elements);
+    assert_true(report[2].held_out_error < report[0].held_out_error);
+}
+
 #define GREEDY "samples: greedy, candidates: 20, greedy_tolerance: 0.02, pod_tolerance: 1e-4, ecsw_tolerance: 1e-3"
 
 // Places where the reduced model is worst, instead of all corners: fewer snapshots, and no larger error elsewhere.
@@ -260,11 +289,10 @@ static void error_asked_for_holds(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_drop),
-                                       cmocka_unit_test(test_vibrations_reach_their_amplitude),
-                                       cmocka_unit_test(test_greedy),
-                                       cmocka_unit_test(test_reuse),
-                                       cmocka_unit_test(error_asked_for_holds),
-                                       cmocka_unit_test(ranges_that_work)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_drop),       cmocka_unit_test(test_vibrations_reach_their_amplitude),
+        cmocka_unit_test(test_norm),       cmocka_unit_test(test_greedy),
+        cmocka_unit_test(test_reuse),      cmocka_unit_test(error_asked_for_holds),
+        cmocka_unit_test(ranges_that_work)};
     return cmocka_run_group_tests(tests, NULL, remove_files);
 }

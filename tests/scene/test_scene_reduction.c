@@ -154,6 +154,8 @@ static void test_bad(void **state)
         {ONE "reduction: {kind: stvk, amplitude: 0 mm}\n", 8, "must be > 0"},
         {ONE "reduction: {kind: stvk, levels: 3}\n", 8, "is used by basis snapshots only"},
         {ONE "reduction: {kind: stvk, ecsw_tolerance: 0.1}\n", 8, "polynomials are exact"},
+        {ONE "reduction: {kind: stvk, ecsw_norm: energy}\n", 8, "polynomials are exact"},
+        {ONE "reduction: {ecsw_norm: energie}\n", 8, "did you mean 'energy'?"},
         {ONE "reduction: {kind: stkv}\n", 8, "did you mean 'stvk'?"},
         {ONE "reduction: {frame: fre}\n", 8, "did you mean 'free'?"},
         {ONE "reduction: {runs: 3}\n", 8, "in a scene with 'contact' only"},

@@ -68,7 +68,8 @@ typedef struct tdJob
     double left[2], least[2]; ///< of held-out places and of the motion: what modes leave; what all there are leave
     tdJobErrors *places;      ///< at held-out places
     int64_t n_k;              ///< states of training: the snapshots, and those in which modes beside theirs vibrate
-    double *alpha, *u;        ///< n_k x r, n_k x n_u
+    double *metric;    ///< r x r: L of L L' = K0, by which the forces of training are measured; NULL: as they are
+    double *alpha, *u; ///< n_k x r, n_k x n_u
     // Progress of work in several threads
     pthread_mutex_t mutex;
     tdReducePhase phase;

@@ -31,6 +31,7 @@
 #define STALE_MOTION 2    // rounds without a gain that are the last: where only the motion is off,
 #define STALE        4    // and where places are
 #define TOLERANCE    1e-6 // the smallest
+#define BY_ENERGY    0.2  // of the tolerance to begin with: what is measured so is a lesser part of the error
 #define NEARLY_ALL   1.1  // modes that leave so many times what all of them leave are enough
 #define WORST_PLACES 3    // one of so many held-out places has others put near it
 #define FEWEST_ADDED 4
@@ -196,14 +197,15 @@ static bool blames_elements(const tdJob *job, const Outcome *outcome)
     return given->find_ecsw && job->ecsw_tolerance > TOLERANCE && blamed;
 }
 
-static bool blames_modes(const tdJob *job, const Outcome *outcome)
+// poor: more elements brought nothing, so that modes that leave little of a shape may still be too stiff.
+static bool blames_modes(const tdJob *job, const Outcome *outcome, bool poor)
 {
     const tdSceneReduction *given = &job->model->scene.reduction;
     static const double least[2] = {CLEARLY, HARDLY};
     bool blamed = false, at_places = outcome->error[0] > given->error && !(outcome->error[1] > outcome->error[0]);
     for (int k = 0; k < (at_places ? 1 : 2); k++)
         blamed = blamed || (outcome->error[k] > given->error && 2 * outcome->least[k] < outcome->left[k] &&
-                            outcome->left[k] > least[k] * outcome->error[k]);
+                            outcome->left[k] > (poor ? 0 : least[k]) * outcome->error[k]);
     return given->find_pod && job->share > SHARE_LEAST && blamed;
 }
 
@@ -247,7 +249,7 @@ static tdStatus decide(tdJob *job, const Outcome *outcome, Place *places, bool *
         return TD_OK;
     }
     bool elements = blames_elements(job, outcome), places_off = outcome->error[0] > given->error || outcome->n == 0;
-    if (!(elements && !poor) && blames_modes(job, outcome))
+    if (!(elements && !poor) && blames_modes(job, outcome, poor))
     {
         // What modes leave now may be less than was allowed; more of them are wanted all the same.
         for (int k = 0; k < 2; k++)
@@ -316,6 +318,7 @@ void td_job_begin_round(tdJob *job)
     rom->domains = NULL;
     job->n_found = job->n_k = 0;
     job->places = NULL;
+    job->metric = NULL;
     job->rom.indicator_slope = job->rom.indicator_threshold = job->rom.distance_threshold = NAN;
     job->rom.indicator_offset = 0;
     job->rom.held_out_error = job->rom.motion_error = NAN;
@@ -328,6 +331,8 @@ tdStatus td_job_skip_rounds(tdJob *job, tdError *error)
 {
     const tdSceneReduction *given = &job->model->scene.reduction;
     job->ecsw_tolerance = given->ecsw_tolerance;
+    if (given->find_ecsw && given->ecsw_norm != TD_ECSW_FORCES)
+        job->ecsw_tolerance *= BY_ENERGY;
     job->share = SHARE;
     job->best_excess = INFINITY;
     job->best = (tdJobSettings){job->ecsw_tolerance, job->share, job->path};

@@ -7,6 +7,7 @@
 #include "reduce/offline/ecsw.h"
 #include "reduce/reduced.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,9 @@
 
 #define SKETCH_ROWS   1024 // of the training matrix, to begin with: some for each element that is chosen
 #define FEWEST_SKETCH 256
+#define PROBED        256  // elements at a time, for the stiffness at rest
+#define DIFFERENCE    1e-5 // step of its differences, beside the largest amplitude
+#define SOFTEST       1e-9 // stiffness of a mode beside the stiffest, below which it has none
 
 /// Elements of one force field.
 typedef struct Field
@@ -44,12 +48,104 @@ static int find_fields(tdJob *job, Field fields[TD_REDUCE_DOMAINS])
     return n;
 }
 
+// ---------------------------------------------------------------- metric
+
+// K0 of the modes, by differences of the forces of all elements; out: r x r, symmetric.
+static tdStatus stiffness_at_rest(tdJob *job, double *out, tdError *error)
+{
+    const tdSoft *soft = job->model->bodies[job->trainee.body].soft;
+    int r = job->rom.r;
+    int64_t states = r + 1, each = states * r; // the first is rest
+    double step = 0;
+    for (int64_t i = 0; i < job->n_k * r; i++)
+        step = fmax(step, DIFFERENCE * fabs(job->alpha[i]));
+    double *alpha = td_take((size_t)each, sizeof *alpha), *force = td_take((size_t)each * PROBED, sizeof *force);
+    double *u = td_take((size_t)(states * (job->trainee.n_u + 1)), sizeof *u);
+    tdStatus status =
+        alpha == NULL || u == NULL || force == NULL ? td_fail_memory(error, "the stiffness of the modes") : TD_OK;
+    for (int j = 0; j < r && status == TD_OK; j++)
+        alpha[(j + 1) * (int64_t)r + j] = step;
+    memset(out, 0, (size_t)r * (size_t)r * sizeof *out);
+    for (int64_t begin = 0; begin < soft->elements && status == TD_OK; begin += PROBED)
+    {
+        int64_t end = begin + PROBED < soft->elements ? begin + PROBED : soft->elements;
+        memset(force, 0, (size_t)each * PROBED * sizeof *force);
+        status = td_reduced_training(job->model, job->trainee.body, &job->rom, states, alpha, u, begin, end, job->tasks,
+                                     force, error);
+        for (const double *f = force; f < force + (end - begin) * each && status == TD_OK; f += each)
+            for (int j = 0; j < r; j++)
+                for (int i = 0; i < r; i++)
+                {
+                    double slope = (f[(j + 1) * (int64_t)r + i] - f[i]) / step;
+                    out[i * (int64_t)r + j] += 0.5 * slope; // half to either side of the diagonal
+                    out[j * (int64_t)r + i] += 0.5 * slope;
+                }
+    }
+    free(alpha);
+    free(u);
+    free(force);
+    return status;
+}
+
+// L L' = K0 in the lower triangle. False: some modes meet nearly no resistance at rest.
+static bool factor(int r, double *a)
+{
+    double largest = 0;
+    for (int j = 0; j < r; j++)
+        largest = fmax(largest, a[j * (int64_t)(r + 1)]);
+    for (int j = 0; j < r; j++)
+    {
+        double *row = a + j * (int64_t)r, pivot = row[j] - cblas_ddot(j, row, 1, row, 1);
+        if (!(pivot > SOFTEST * largest))
+            return false;
+        row[j] = sqrt(pivot);
+        for (int i = j + 1; i < r; i++)
+        {
+            double *below = a + i * (int64_t)r;
+            below[j] = (below[j] - cblas_ddot(j, row, 1, below, 1)) / row[j];
+        }
+    }
+    return true;
+}
+
+static bool by_energy(const tdJob *job)
+{
+    const tdSceneReduction *given = &job->model->scene.reduction;
+    return given->ecsw_norm == TD_ECSW_ENERGY || (given->ecsw_norm == TD_ECSW_AUTO && given->find_ecsw);
+}
+
+// Made when the first columns are, once for the modes of a round.
+static tdStatus find_metric(tdJob *job, tdError *error)
+{
+    int r = job->rom.r;
+    if (job->metric != NULL || !by_energy(job))
+        return TD_OK;
+    double *metric = TD_TAKE(&job->round, double, r *r);
+    if (metric == NULL)
+        return td_fail_memory(error, "the stiffness of the modes");
+    TD_TRY(stiffness_at_rest(job, metric, error));
+    for (int i = 0; i < r && job->rom.frame == TD_FRAME_TRANSLATION && i < 3; i++) // to which nothing resists
+        metric[i * (int64_t)(r + 1)] = 1;
+    if (!factor(r, metric)) // as of membranes across their plane: forces as they are
+        for (int64_t i = 0; i < (int64_t)r * r; i++)
+            metric[i] = i % (r + 1) == 0 ? 1 : 0;
+    job->metric = metric;
+    return TD_OK;
+}
+
+// Forces g of an element at a state, or L^-1 g, whose length is the square root of an energy: g' K0^-1 g.
 static tdStatus make_columns(void *user, int64_t begin, int64_t end, double *out, tdError *error)
 {
     Field *field = user;
     tdJob *job = field->job;
-    return td_reduced_training(job->model, job->trainee.body, &job->rom, job->n_k, job->alpha, job->u,
-                               field->begin + begin, field->begin + end, job->tasks, out, error);
+    int r = job->rom.r;
+    TD_TRY(td_reduced_training(job->model, job->trainee.body, &job->rom, job->n_k, job->alpha, job->u,
+                               field->begin + begin, field->begin + end, job->tasks, out, error));
+    TD_TRY(find_metric(job, error));
+    for (int64_t e = 0; e < end - begin && job->metric != NULL; e++)
+        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)job->n_k, r, 1, job->metric,
+                    r, out + e * job->n_k * r, r);
+    return TD_OK;
 }
 
 static uint64_t block_key(const Field *field, int sketch)
@@ -191,6 +287,8 @@ static void size_field(Field *field)
     field->block = field->block < n ? field->block : n;
     const int64_t sizes[] = {field->number, field->rows, field->sketch, field->most_sketch, field->block, n};
     field->key = td_work_key(field->job->training, sizes, sizeof sizes);
+    if (by_energy(field->job))
+        field->key = td_work_key(field->key, "energy", 6);
 }
 
 /// The part of a chosen domain, before its arrays.
@@ -285,6 +383,7 @@ tdStatus td_job_train_blocks(tdJob *job, int number, int sketch, int64_t (*next)
                        .tasks = job->tasks,
                        .save = save_block};
     tdEcswMaker *maker = NULL;
+    job->metric = NULL; // of the modes that were sent before
     tdStatus status = td_ecsw_maker_create(&task, sketch, &maker, error);
     for (int64_t block = 0; status == TD_OK && (block = next(user)) >= 0;)
         status = td_ecsw_make(maker, block, error);
