@@ -194,6 +194,8 @@ static tdStatus run_threads(hapticSession *s, tdError *error)
     }
     if (status == TD_OK && !s->arguments->inside)
         step_by_clock(s);
+    if (status == TD_OK)
+        tell_faults(s);
     for (int i = 0; i < started; i++)
     {
         s->tools[i].report = *td_loop_stop(s->tools[i].loop);
@@ -221,6 +223,16 @@ static bool read_numbers(const hapticArguments *arguments, tdHapticSettings *set
     if (good && arguments->time != NULL && !(s->until > 0 && s->until <= 1e6))
     {
         cli_usage("--time %g is not between 0 and 1e6 seconds", s->until);
+        return false;
+    }
+    if (good && !(settings->stiffness > 0))
+    {
+        cli_usage("--stiffness %g is not above 0 N/m", settings->stiffness);
+        return false;
+    }
+    if (good && !(settings->max_force > 0 && settings->max_force <= 1e4))
+    {
+        cli_usage("--max-force %g is not above 0 and up to 10000 N", settings->max_force);
         return false;
     }
     settings->period = s->period = 1 / rate;

@@ -38,9 +38,19 @@ static void on_error(void *ctx, xmlErrorPtr problem)
         d->error[n - 1] = '\0';
 }
 
+tdStatus td_refuse_pointer(const char *data, size_t size, const char *file, tdError *error)
+{
+    static const char mark[] = "version https://git-lfs";
+    if (size < sizeof mark || memcmp(data, mark, sizeof mark - 1) != 0)
+        return TD_OK;
+    return td_fail_at(error, TD_ERROR_INPUT, file, 0, NULL,
+                      "this is only a pointer of Git LFS to the file; fetch the file in its repository: git lfs pull");
+}
+
 tdStatus td_xml_parse(const char *text, size_t size, const char *file, xmlDoc **out, tdError *error)
 {
     *out = NULL;
+    TD_TRY(td_refuse_pointer(text, size, file, error));
     if (size > TD_XML_BYTES)
         return td_fail_at(error, TD_ERROR_INPUT, file, 0, NULL, "the file has %zu bytes; %d are allowed", size,
                           TD_XML_BYTES);

@@ -11,6 +11,9 @@
 /// could grow without end or read other files. Nothing is fetched. *out is released by xmlFreeDoc(), also on failure.
 tdStatus td_xml_parse(const char *text, size_t size, const char *file, xmlDoc **out, tdError *error);
 
+/// Refuses what stands in the place of a large file where Git LFS has not fetched it.
+tdStatus td_refuse_pointer(const char *data, size_t size, const char *file, tdError *error);
+
 int td_xml_line(const xmlNode *node);
 bool td_xml_is(const xmlNode *node, const char *name); ///< an element of this name
 /// The first child element of this name, NULL: none.

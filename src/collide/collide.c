@@ -154,8 +154,8 @@ static void sweep_box(tdPlaced *p, double h, double box[6])
     for (int k = 0; k < 3; k++)
     {
         double way = h * (p->twist[k] + turn[k]);
-        box[k] += fmin(way, 0) - far;
-        box[3 + k] += fmax(way, 0) + far;
+        box[k] += (way < 0 ? way : 0) - far;
+        box[3 + k] += (way > 0 ? way : 0) + far;
         square += way * way;
     }
     p->fastest = sqrt(square) + far;

@@ -202,8 +202,10 @@ static void hold_overlaps(const tdModel *model, tdState *state)
     {
         const tdContact *contact = &cs->contacts[i];
         const int32_t sides[2] = {contact->a.collider, contact->b.collider};
-        tdContactPair pair = td_contact_pair(model, contact);
         double held = td_contact_overlap(cs, contact);
+        if (!(contact->phi < 0) || !(held > 0 || cs->depth[sides[0]] < 0 || cs->depth[sides[1]] < 0))
+            continue;
+        tdContactPair pair = td_contact_pair(model, contact);
         for (int s = 0; s < 2 && isinf(pair.stiffness) && -contact->phi > pair.give; s++)
             if (cs->depth[sides[s]] < 0)
                 cs->overlap[sides[s]] = fmax(cs->overlap[sides[s]], -contact->phi);

@@ -128,7 +128,7 @@ bool td_contact_choose(const tdModel *model, tdState *state)
         bool settled = td_contact_is_settled(model, cs, first); // of both bodies, and so are all of the pair
         bool plain = may && !settled && is_plain(model, &first->a) && is_plain(model, &first->b) &&
                      (has_many(model, cs, &first->a) || has_many(model, cs, &first->b));
-        double least = INFINITY, mu = td_state_friction(state) * td_contact_pair(model, first).mu;
+        double least = INFINITY, mu = plain ? td_state_friction(state) * td_contact_pair(model, first).mu : 0;
         int64_t nearest = begin;
         for (end = begin; end < cs->n && cs->contacts[end].a.collider == first->a.collider &&
                           cs->contacts[end].b.collider == first->b.collider;

@@ -82,6 +82,8 @@ static bool add_contact(const tdModel *model, tdState *state, int32_t i)
         td_problem_drop(cs->problem);
         return true;
     }
+    if (!model->turning)
+        return true;
     tdContactPair pair = td_contact_pair(model, contact);
     return (pair.torsion == 0 && pair.rolling == 0) || add_turning(model, state, i, frame);
 }

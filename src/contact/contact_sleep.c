@@ -295,6 +295,8 @@ void td_contact_sleep_commit(const tdModel *model, tdState *state)
         state->report.asleep += sleep->asleep[b];
         if (contact->rest[b] != TD_REST_SLEEPS)
             continue;
+        if (sleep->asleep[b]) // what it bears is then a matter of where it is alone
+            memset(state->a + model->bodies[b].first, 0, (size_t)model->bodies[b].count * sizeof *state->a);
         bool slow = sleep->asleep[b] || is_slow(model, state, b, state->v + model->bodies[b].first);
         *calm = !slow ? 0 : *calm < most ? *calm + 1 : most;
     }

@@ -13,6 +13,16 @@
 // Friction: harmonic mean. Torsion and rolling, which come of how large the patch is and how it gives way: of the side
 // that has more, and none on surfaces of soft bodies, which touch at several points. Stiffness: of the softer side.
 // Dissipation: of the slower one. Give: of the thinner one.
+static double smaller(double a, double b)
+{
+    return b < a ? b : a;
+}
+
+static double larger(double a, double b)
+{
+    return b > a ? b : a;
+}
+
 tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact)
 {
     const tdContactCollider *a = &model->contact->colliders[contact->a.collider];
@@ -20,11 +30,11 @@ tdContactPair td_contact_pair(const tdModel *model, const tdContact *contact)
     double sum = a->friction + b->friction;
     bool parts = model->turning && a->field < 0 && b->field < 0;
     return (tdContactPair){.mu = sum > 0 ? 2 * a->friction * (b->friction / sum) : 0,
-                           .torsion = parts ? fmax(a->torsion, b->torsion) : 0,
-                           .rolling = parts ? fmax(a->rolling, b->rolling) : 0,
-                           .stiffness = fmin(a->stiffness, b->stiffness),
-                           .dissipation = fmax(a->dissipation, b->dissipation),
-                           .give = fmin(a->give, b->give)};
+                           .torsion = parts ? larger(a->torsion, b->torsion) : 0,
+                           .rolling = parts ? larger(a->rolling, b->rolling) : 0,
+                           .stiffness = smaller(a->stiffness, b->stiffness),
+                           .dissipation = larger(a->dissipation, b->dissipation),
+                           .give = smaller(a->give, b->give)};
 }
 
 #define LEAVING 0.3 // [m/s]: what comes out of an overlap has no more energy than its body at this speed

@@ -79,6 +79,7 @@ struct tdState
     // the step as a whole
     bool newton;               ///< iterate to the tolerance: the scene says so, or one linearization went wrong
     bool follow;               ///< lagged rotations follow each iterate
+    double forcing;            ///< share of a right-hand side that iterative solvers may leave in this pass
     bool sparing;              ///< bodies that are solved whole leave their free motion to the problem
     bool calm;                 ///< even where actuators may make A indefinite
     struct tdMonitor *monitor; ///< of monitor.h

@@ -7,6 +7,7 @@
 #include "core/rotation.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,19 @@ tdHapticSettings td_default_haptic(void)
 
 // ---------------------------------------------------------------- life
 
+// "a, b": what a hand could hold; follows none.
+static void list_tools(const tdModel *model, char *out, size_t size)
+{
+    size_t n = 0;
+    out[0] = '\0';
+    for (int b = 0; b < model->n_bodies; b++)
+        if (model->bodies[b].guided != NULL && model->bodies[b].guided->follows < 0 && n < size)
+            n += (size_t)snprintf(out + n, size - n, "%s'%s'", n > 0 ? ", " : "", model->bodies[b].name);
+}
+
 static tdStatus find_tool(const tdModel *model, const char *name, int *out, tdError *error)
 {
+    char known[200];
     *out = -1;
     for (int b = 0; b < model->n_bodies; b++)
     {
@@ -34,15 +46,19 @@ static tdStatus find_tool(const tdModel *model, const char *name, int *out, tdEr
         if (body->guided == NULL || body->guided->follows >= 0 || (name != NULL && strcmp(body->name, name) != 0))
             continue;
         if (*out >= 0)
-            return td_fail(error, TD_ERROR_USAGE, "bodies '%s' and '%s' are guided; say which one the hand holds",
-                           model->bodies[*out].name, model->bodies[b].name);
+            return td_fail(error, TD_ERROR_USAGE,
+                           "bodies '%s' and '%s' are guided; say which one the hand holds (--tool NAME), or give each "
+                           "a device (--device %s=DEVICE,%s=DEVICE)",
+                           model->bodies[*out].name, model->bodies[b].name, model->bodies[*out].name,
+                           model->bodies[b].name);
         *out = b;
     }
     if (*out >= 0)
         return TD_OK;
-    return name != NULL
-               ? td_fail(error, TD_ERROR_INPUT, "there is no body '%s' with 'guided: true' that a hand could hold",
-                         name)
+    list_tools(model, known, sizeof known);
+    return name != NULL && known[0] != '\0'
+               ? td_fail(error, TD_ERROR_INPUT,
+                         "there is no body '%s' with 'guided: true' that a hand could hold; there is %s", name, known)
                : td_fail(error, TD_ERROR_INPUT, "the scene has no tool: give it a rigid body with 'guided: true'");
 }
 

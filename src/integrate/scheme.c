@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "integrate/scheme.h"
 
+#define MEAN 0.1 // of a step in the mean of velocities
+
 tdScheme td_scheme_make(const tdSceneSettings *settings)
 {
     double h = settings->time_step;
@@ -164,6 +166,7 @@ void td_scheme_finish(const tdScheme *s, int64_t n, double *q, double *v, double
         else
         {
             q[i] += h * (s->theta_vq * v_new[i] + (1 - s->theta_vq) * v[i]);
+            a[i] += MEAN * (v_new[i] - a[i]); // where contact begins to look
             v[i] = v_new[i];
         }
     }

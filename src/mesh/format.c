@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mesh files by name: which format, which reader or writer, and what a format cannot hold.
+#include "base/xml.h"
 #include "mesh/mesh.h"
 #include "mesh/topology.h"
 
@@ -78,7 +79,12 @@ tdStatus td_mesh_read(const char *path, tdMesh *mesh, tdError *error)
     char *data = NULL;
     size_t size = 0;
     TD_TRY(td_file_read(path, &data, &size, error));
-    tdStatus status = TD_OK;
+    tdStatus status = td_refuse_pointer(data, size, path, error);
+    if (status != TD_OK)
+    {
+        free(data);
+        return status;
+    }
     switch (td_mesh_format(path, data, size))
     {
     case TD_MESH_MSH22:

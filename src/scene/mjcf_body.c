@@ -180,7 +180,11 @@ static tdStatus read_joint(tdMjcf *m, const xmlNode *node, int childclass, int a
     TD_TRY(td_mjcf_element(m, node, childclass, &e));
     td_mjcf_attributes(m, node);
     TD_TRY(td_mjcf_name(m, &e, "name", &link->joint));
-    if (link->joint[0] == '\0')
+    bool named = link->joint[0] != '\0';
+    for (int j = 0; named && j < m->n_joints; j++)
+        if (m->joints[j].named && strcmp(m->joints[j].name, link->joint) == 0)
+            return td_mjcf_fail(m, node, "two joints have the same name '%.100s'; rename one", link->joint);
+    if (!named)
         link->joint = made_name(m, "%s_joint%d", body, number);
     if (link->joint == NULL)
         return td_fail_memory(m->error, m->file);
@@ -203,7 +207,7 @@ static tdStatus read_joint(tdMjcf *m, const xmlNode *node, int childclass, int a
     tdMjJoint *joint = td_mjcf_add(m, &m->joints, &m->n_joints, 4, sizeof *joint);
     if (joint == NULL)
         return td_fail_memory(m->error, m->file);
-    *joint = (tdMjJoint){m->links[at].joint, at, ref};
+    *joint = (tdMjJoint){m->links[at].joint, at, ref, named};
     return TD_OK;
 }
 
@@ -318,6 +322,10 @@ static tdStatus read_body(tdMjcf *m, const xmlNode *node, int childclass, int pa
     TD_TRY(td_mjcf_element(m, node, -1, &e));
     td_mjcf_attributes(m, node);
     TD_TRY(td_mjcf_name(m, &e, "name", &name));
+    bool named = name[0] != '\0';
+    for (int b = 0; named && b < m->n_bodies; b++)
+        if (m->bodies[b].named && strcmp(m->bodies[b].name, name) == 0)
+            return td_mjcf_fail(m, node, "two bodies have the same name '%.100s'; rename one", name);
     name = body_name(m, name);
     if (name == NULL)
         return td_fail_memory(m->error, m->file);
@@ -327,7 +335,7 @@ static tdStatus read_body(tdMjcf *m, const xmlNode *node, int childclass, int pa
     tdMjBody *body = td_mjcf_add(m, &m->bodies, &m->n_bodies, 6, sizeof *body);
     if (body == NULL)
         return td_fail_memory(m->error, m->file);
-    *body = (tdMjBody){name, link, pose};
+    *body = (tdMjBody){name, link, pose, named};
     TD_TRY(read_contents(m, node, childclass, link, &pose, sum, depth));
     const xmlNode *inertial = td_xml_child(node, "inertial");
     if (m->from_geoms == 1 || (m->from_geoms < 0 && inertial == NULL))
@@ -428,7 +436,7 @@ tdStatus td_mjcf_world(tdMjcf *m, const xmlNode *section)
             return td_fail_memory(m->error, m->file);
         world->name = "world";
         world->joint = "base";
-        *body = (tdMjBody){"world", 0, identity};
+        *body = (tdMjBody){"world", 0, identity, true};
     }
     TD_TRY(class_below(m, section, &childclass));
     return read_contents(m, section, childclass, 0, &identity, sum, 0);

@@ -29,6 +29,7 @@ typedef struct tdMjBody
     const char *name; ///< "": none
     int link;
     tdPose pose; ///< of the file's body in the link's frame
+    bool named;  ///< by the file
 } tdMjBody;
 
 typedef struct tdMjSite
@@ -44,6 +45,7 @@ typedef struct tdMjJoint
     const char *name;
     int link;
     double ref;
+    bool named;
 } tdMjJoint;
 
 /// What a class of elements and attributes is called, and how many there were.

@@ -95,8 +95,10 @@ static tdStatus find_root(tdUrdf *urdf, int *above, int *root)
         *root = l;
     }
     if (*root < 0)
-        return td_fail_at(urdf->error, TD_ERROR_INPUT, urdf->file, urdf->links[0].line, "<joint>",
-                          "every link has a parent, so the joints form a loop; one link must have none");
+        return td_fail_at(
+            urdf->error, TD_ERROR_INPUT, urdf->file, urdf->links[0].line, "<joint>",
+            "every link has a parent, so the joints form a loop; one link must have none. Leave a joint out "
+            "and close the loop by 'attachments' of the scene");
     return TD_OK;
 }
 
@@ -253,6 +255,14 @@ static tdStatus build_tree(tdUrdf *urdf)
 
 static tdStatus read_robot(tdUrdf *urdf, const xmlNode *robot)
 {
+    if (robot != NULL && td_xml_is(robot, "mujoco"))
+        return td_fail_at(urdf->error, TD_ERROR_INPUT, urdf->file, td_xml_line(robot), NULL,
+                          "found <mujoco>, expected <robot>: this is an MJCF file; write 'mjcf' instead of 'urdf'");
+    if (robot != NULL && td_xml_is(robot, "sdf"))
+        return td_fail_at(
+            urdf->error, TD_ERROR_INPUT, urdf->file, td_xml_line(robot), NULL,
+            "found <sdf>, expected <robot>: SDF is not read; look for the URDF or MJCF of the same robot, or "
+            "convert it");
     if (robot == NULL || !td_xml_is(robot, "robot"))
         return td_fail_at(urdf->error, TD_ERROR_INPUT, urdf->file, robot == NULL ? 0 : td_xml_line(robot), NULL,
                           "found <%.60s>, expected <robot>: this is not a URDF file",

@@ -178,11 +178,12 @@ static tdStatus check_child(const tdUrdf *urdf, const xmlNode *node, const tdUrd
         return td_urdf_fail(urdf, node, "link '%s' is its own parent", urdf->links[joint->child].name);
     for (int j = 0; j < urdf->n_joints; j++)
         if (urdf->joints[j].child == joint->child)
-            return td_urdf_fail(urdf, node,
-                                "link '%s' is the child of joint '%s' (line %d) already; closed loops are not "
-                                "supported, a link has one parent",
-                                urdf->links[joint->child].name, urdf->joints[j].joint.joint,
-                                urdf->joints[j].joint.joint_line);
+            return td_urdf_fail(
+                urdf, node,
+                "link '%s' is the child of joint '%s' (line %d) already; closed loops are not "
+                "supported, a link has one parent. Leave a joint out and close the loop by 'attachments' "
+                "of the scene",
+                urdf->links[joint->child].name, urdf->joints[j].joint.joint, urdf->joints[j].joint.joint_line);
     return TD_OK;
 }
 

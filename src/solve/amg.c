@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solve/amg.h"
-
 #include "base/hash.h"
-#include "solve/factor.h"
+#include "solve/linear.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -10,8 +8,8 @@
 
 #define RIGID     TD_AMG_RIGID
 #define GRAIN     256  // rows in a piece of work
-#define DEGREE    2    // of the polynomials that smooth the finest level,
-#define COARSE    4    // and the others, which cost little
+#define DEGREE    3    // of the polynomials that smooth the finest level,
+#define COARSE    4    // and those between it and the last
 #define SMOOTHED  10.0 // they take on the upper part of the spectrum, from lambda / SMOOTHED on
 #define POWERS    12   // products for the largest eigenvalue,
 #define SAFETY    1.1  // which they come near to from below
@@ -36,12 +34,12 @@ struct tdAmg
 {
     const tdAmgModel *model;
     Level level[TD_AMG_LEVELS];
-    double *dense; // factor of the last level, by columns
-    int n_dense;
+    double *last; // blocks of the last level, and its factor
+    tdLinear *factor;
     atomic_bool failed; // a block of a diagonal is not positive definite
 };
 
-tdStatus td_amg_create(const tdAmgModel *model, tdArena *arena, tdAmg **out, tdError *error)
+tdStatus td_amg_create(const tdAmgModel *model, tdArena *arena, tdIsa isa, tdAmg **out, tdError *error)
 {
     tdAmg *amg = *out = TD_TAKE(arena, tdAmg, 1);
     bool good = amg != NULL;
@@ -74,13 +72,16 @@ tdStatus td_amg_create(const tdAmgModel *model, tdArena *arena, tdAmg **out, tdE
         }
     }
     if (good)
-    {
-        const tdAmgShape *last = &model->level[model->levels - 1];
-        amg->n_dense = last->n * last->b;
-        amg->dense = TD_TAKE(arena, double, (int64_t)amg->n_dense * amg->n_dense);
-        good = amg->dense != NULL;
-    }
-    return good ? TD_OK : td_fail_memory(error, "the multigrid preconditioner");
+        amg->last = TD_TAKE(arena, double, 9 * model->last_pattern.blocks);
+    if (!good || amg->last == NULL)
+        return td_fail_memory(error, "the multigrid preconditioner");
+    return td_linear_create(model->last, arena, isa, &amg->factor, error);
+}
+
+void td_amg_free(tdAmg *amg)
+{
+    if (amg != NULL)
+        td_linear_free(amg->factor);
 }
 
 // ---------------------------------------------------------------- work in pieces
@@ -482,31 +483,38 @@ static bool set_level(tdAmg *amg, tdTasks *tasks, Level *level, const double *va
     return true;
 }
 
-// The last level as a dense matrix and its factor.
-static bool set_dense(tdAmg *amg)
+// The factor of the last level, of whose blocks those of 6 x 6 are four of 3 x 3.
+static tdStatus set_last(tdAmg *amg, tdTasks *tasks, bool *definite, tdError *error)
 {
     const Level *level = &amg->level[amg->model->levels - 1];
     const tdAmgShape *s = level->shape;
-    int n = amg->n_dense, b = s->b;
-    memset(amg->dense, 0, (size_t)n * (size_t)n * sizeof *amg->dense);
+    const tdBlockPattern *pattern = &amg->model->last_pattern;
+    int b = s->b, m = b / 3;
     for (int32_t i = 0; i < s->n; i++)
-        for (int64_t k = s->row[i]; k < s->row[i + 1]; k++)
-            for (int r = 0; r < b; r++)
-                for (int c = 0; c < b; c++)
-                {
-                    double value = b == 3 ? (double)level->fine[9 * k + 3 * r + c] : level->values[36 * k + 6 * r + c];
-                    amg->dense[(int64_t)n * (b * s->column[k] + c) + (int64_t)b * i + r] = value;
-                }
-    return td_factor_panel(n, n, amg->dense, n);
+        for (int half = 0; half < m; half++)
+        {
+            int64_t to = pattern->row[m * i + half];
+            for (int64_t k = s->row[i]; k <= s->middle[i]; k++)
+                for (int part = 0; part < m && m * s->column[k] + part <= m * i + half; part++, to++)
+                    for (int r = 0; r < 3; r++)
+                        for (int c = 0; c < 3; c++)
+                        {
+                            int64_t from = (int64_t)b * b * k + b * (3 * half + r) + 3 * part + c;
+                            amg->last[9 * to + 3 * r + c] = b == 3 ? (double)level->fine[from] : level->values[from];
+                        }
+        }
+    tdStatus status = td_linear_refresh(amg->factor, tasks, amg->last, NULL, error);
+    *definite = status == TD_OK;
+    return status == TD_ERROR_NUMERIC ? TD_OK : status;
 }
 
-bool td_amg_set(tdAmg *amg, tdTasks *tasks, const double *values, const double *x)
+tdStatus td_amg_set(tdAmg *amg, tdTasks *tasks, const double *values, const double *x, bool *definite, tdError *error)
 {
     set_motions(amg, x);
-    for (int l = 0; l < amg->model->levels; l++)
-        if (!set_level(amg, tasks, &amg->level[l], values))
-            return false;
-    return set_dense(amg);
+    *definite = true;
+    for (int l = 0; l < amg->model->levels && *definite; l++)
+        *definite = set_level(amg, tasks, &amg->level[l], values);
+    return *definite ? set_last(amg, tasks, definite, error) : TD_OK;
 }
 
 // ---------------------------------------------------------------- the cycle
@@ -570,35 +578,15 @@ static void prolong_rows(Work *work, int32_t begin, int32_t end)
         }
 }
 
-static void solve_dense(const tdAmg *amg, const double *f, double *x)
-{
-    int n = amg->n_dense;
-    memcpy(x, f, (size_t)n * sizeof *x);
-    for (int j = 0; j < n; j++)
-    {
-        const double *L = amg->dense + (int64_t)n * j;
-        x[j] /= L[j];
-        for (int i = j + 1; i < n; i++)
-            x[i] -= L[i] * x[j];
-    }
-    for (int j = n - 1; j >= 0; j--)
-    {
-        const double *L = amg->dense + (int64_t)n * j;
-        for (int i = j + 1; i < n; i++)
-            x[j] -= L[i] * x[i];
-        x[j] /= L[j];
-    }
-}
-
-// x = about A^-1 f of a level. Coarser levels are visited twice (a W cycle): they cost next to nothing, and what one
-// visit leaves of the softest motions would otherwise grow with the number of levels.
+// x = about A^-1 f of a level. Levels between the finest and the last are visited twice (a W cycle): what one visit
+// leaves of the softest motions would otherwise grow with the number of levels.
 static void cycle(tdAmg *amg, tdTasks *tasks, int l, const double *f, double *x)
 {
     Level *level = &amg->level[l], *next = level + 1;
     int last = amg->model->levels - 1;
     if (l == last)
     {
-        solve_dense(amg, f, x);
+        td_linear_apply(amg->factor, tasks, f, x);
         return;
     }
     smooth(amg, tasks, level, f, true, x);

@@ -171,6 +171,8 @@ tdStatus td_problem_by_velocities(tdProblem *problem, double tolerance, tdTasks 
     settings.tolerance = fmin(settings.tolerance, tolerance);
     tdSapResult result;
     TD_TRY(td_sap_solve(problem->sap, tasks, &rows, &settings, &result, error));
+    for (int32_t b = 0; b < problem->n_blocks; b++) // the next solution, with other laws, begins with this one
+        problem->blocks[b].change = NULL;
     // An island where nothing moves ends by its absolute bound; relative to next to nothing its residual says nothing.
     bool all = result.bound + result.roundoff == 0;
     out->iterations += result.iterations;

@@ -20,6 +20,7 @@
 #define LAST_SHIFT       1e-3
 #define FORCING          1e-3 // of the gradient that a step may leave where it is iterated; less near the end, where
 #define LEAST_FORCING    1e-6 // steps of Newton square it
+#define NEAR             1e-3 // of what constraints change: how far off a start may be that is looked at first
 
 tdSapSettings td_default_sap(void)
 {
@@ -436,15 +437,68 @@ static void stick(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tas
         memcpy(island->v, island->dv, (size_t)island->n * sizeof *island->v);
 }
 
+static bool is_good(const evaluation *e, const tdSapSettings *settings)
+{
+    return e->gradient <= settings->absolute + settings->tolerance * e->size;
+}
+
+static void exchange(tdSapIsland *island)
+{
+    double *v = island->v;
+    island->v = island->best;
+    island->best = v;
+}
+
+// Whether what is foreseen is so near to the start that it may be better: all else moves.
+static bool is_near(const tdSapIsland *island)
+{
+    double far = 0, all = 0;
+    for (int32_t i = 0; i < island->n; i++)
+    {
+        double d = (island->best[i] - island->v[i]) / island->scale[i];
+        double e = (island->v[i] - island->v_star[i]) / island->scale[i];
+        far += d * d;
+        all += e * e;
+    }
+    return far <= NEAR * NEAR * all;
+}
+
+// What the solution is if all is at rest or creeps. Returns its cost; INFINITY: nothing is foreseen.
+static double look_ahead(const tdSapProblem *problem, tdSapIsland *island, const tdSapSettings *settings, bool *found)
+{
+    if (!island->foreseen || !is_near(island))
+        return INFINITY;
+    exchange(island);
+    evaluation e = evaluate(problem, island);
+    *found = is_good(&e, settings) && isfinite(e.cost);
+    if (*found)
+        finish(island, &e, settings, TD_SAP_CONVERGED);
+    else
+        exchange(island);
+    return isfinite(e.cost) && isfinite(e.gradient) ? e.cost : INFINITY;
+}
+
 static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks, const tdSapSettings *settings,
                    double *history)
 {
     double least = INFINITY, step = 1;
-    bool tried = false; // to take all contacts to stick
-    int idle = 0;       // steps in a row that rounding made useless
+    bool found = false, tried = false; // to take all contacts to stick
+    int idle = 0;                      // steps in a row that rounding made useless
+    double ahead = look_ahead(problem, island, settings, &found);
+    if (found)
+    {
+        if (history != NULL)
+            history[0] = ahead;
+        return;
+    }
     for (;; island->iterations++)
     {
         evaluation e = evaluate(problem, island);
+        if (island->iterations == 0 && ahead < e.cost && !is_good(&e, settings))
+        {
+            exchange(island);
+            e = evaluate(problem, island);
+        }
         if (history != NULL)
             history[island->iterations] = e.cost;
         if (!isfinite(e.cost) || !isfinite(e.gradient))
@@ -457,7 +511,7 @@ static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *ta
             island->failed = true;
             return;
         }
-        bool good = e.gradient <= settings->absolute + settings->tolerance * e.size;
+        bool good = is_good(&e, settings);
         bool bound = island->iterations >= settings->max_iterations;
         if (good)
         {
@@ -504,6 +558,8 @@ typedef struct islandWork
 
 void td_sap_load(const tdSapProblem *problem, tdSapIsland *island)
 {
+    for (int32_t k = 0; k < island->n_members; k++)
+        island->foreseen = island->foreseen || problem->blocks[island->members[k].block].change != NULL;
     if (island->envelope != NULL)
     {
         td_sap_small_load(problem, island);
@@ -524,6 +580,8 @@ void td_sap_load(const tdSapProblem *problem, tdSapIsland *island)
         {
             int32_t at = patch->at[i], c = member->column[i];
             island->v[at] = block->v[c];
+            if (island->foreseen)
+                island->best[at] = block->v[c] + (block->change != NULL ? block->change[c] : 0);
             island->v_star[at] = block->v_star[c];
             if (island->b != NULL)
                 island->b[at] = block->b != NULL ? block->b[c] : 0;

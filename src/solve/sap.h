@@ -32,6 +32,7 @@ typedef struct tdSapBlock
     const double *v_star; ///< n: the motion without constraints, or
     const double *b; ///< n: of a sparse block, that motion is v_star + A^-1 b, which nobody has to know; NULL: none
     double *v;       ///< n: on entry where to start (the last step's, or v_star), then the solution
+    const double *change; ///< n: v + change may be nearer to the solution than v; NULL: nothing is known
     /// A factor of A that keeps the zeros of a tree: L'L = A, lower triangle by rows, stride n, its diagonal as
     /// reciprocals. NULL: none.
     const double *reverse;

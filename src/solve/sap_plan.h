@@ -93,7 +93,8 @@ typedef struct tdSapIsland
     double *gradient; ///< p - force
     double *dv, *Adv; ///< step of Newton, and A times it
     double *scale;    ///< diag(A)^(-1/2)
-    double *best;     ///< v of the least residual
+    double *best;     ///< v of the least residual; at the start what is foreseen
+    bool foreseen;    ///< blocks say how v may change
     double *x, *y;    ///< scratch
     // over the constraints, TD_SAP_ROWS each; G TD_SAP_ROWS² each
     double *v_c, *dv_c, *gamma, *G;

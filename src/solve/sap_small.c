@@ -114,6 +114,15 @@ static int32_t width_of(const tdSapSide *side, int rows)
     return rows == TD_SAP_ROWS && run <= SPREAD ? run : side->count;
 }
 
+// A row over the columns from `low` on, with zeros between.
+static void scatter(int32_t count, const int32_t *columns, int32_t low, const double *from, int32_t width, double *to)
+{
+    for (int32_t j = 0; j < width; j++)
+        to[j] = 0;
+    for (int32_t j = 0; j < count; j++)
+        to[columns[j] - low] = from[j];
+}
+
 // Sides one after the other, the lower block first.
 static bool gather(tdStack *stack, const tdSapConstraint *c, const int32_t *first, tdSapLink *link)
 {
@@ -133,18 +142,20 @@ static bool gather(tdStack *stack, const tdSapConstraint *c, const int32_t *firs
         const tdSapSide *side = &c->side[s ^ lower];
         int32_t begin = first[side->block], low = side->columns == NULL || side->count == 0 ? 0 : side->columns[0];
         int32_t count = side->count, *at = link->patch.at + k;
-        bool run = width[s] == count && (side->columns == NULL || is_run(side->columns, 0, count));
+        bool spread = width[s] > count, run = side->columns == NULL || is_run(side->columns, 0, count);
         for (int r = 0; r < rows; r++)
         {
             const double *from = side->J + r * (int64_t)count;
             double *to = link->J + r * (int64_t)n + k;
-            for (int32_t j = 0; j < width[s] && width[s] > count; j++)
-                to[j] = 0;
-            for (int32_t j = 0; j < count; j++)
-                to[width[s] > count ? side->columns[j] - low : j] = from[j];
+            if (spread)
+                scatter(count, side->columns, low, from, width[s], to);
+            for (int32_t j = 0; j < count && !spread; j++)
+                to[j] = from[j];
         }
-        for (int32_t j = 0; j < width[s]; j++)
-            at[j] = begin + (run || width[s] > count ? low + j : side->columns[j]);
+        for (int32_t j = 0; j < width[s] && (run || spread); j++)
+            at[j] = begin + low + j;
+        for (int32_t j = 0; j < count && !(run || spread); j++)
+            at[j] = begin + side->columns[j];
     }
     return true;
 }
@@ -232,6 +243,8 @@ void td_sap_small_load(const tdSapProblem *problem, tdSapIsland *island)
         const tdSapBlock *block = &problem->blocks[member->block];
         memcpy(island->v + member->first, block->v, (size_t)block->n * sizeof *block->v);
         memcpy(island->v_star + member->first, block->v_star, (size_t)block->n * sizeof *block->v);
+        for (int32_t i = 0; i < block->n && island->foreseen; i++)
+            island->best[member->first + i] = block->v[i] + (block->change != NULL ? block->change[i] : 0);
         for (int32_t i = 0; i < block->n; i++)
         {
             double *row = e->base + (member->first + i) * (int64_t)e->stride + member->first;

@@ -120,15 +120,17 @@ static void servo_brakes_when_another_falls_behind(void **unused)
         for (int newton = 0; newton < 2; newton++)
         {
             char settings[200];
-            snprintf(settings, sizeof settings, "gravity: [0, 0, 0]\ntime_step: %g\nintegrator: {newton: %s}\n",
+            snprintf(settings, sizeof settings,
+                     "gravity: [0, 0, 0]\ntime_step: %g\nduration: 15 ms\nintegrator: {newton: %s}\n",
                      quarter ? 0.000239 / 4 : 0.000239, newton ? "true" : "false");
             tdModel *model = robot_model(
                 chain, settings, "base: free",
                 "actuators:\n"
-                "  - {name: a, type: joint, body: r, joint: j1, drive: position, stiffness: 3015, damping: 97.72}\n"
+                "  - {name: a, type: joint, body: r, joint: j1, drive: position, stiffness: 3015 N*m/rad, damping: "
+                "97.72 N*m*s/rad}\n"
                 "  - {name: b, type: joint, body: r, joint: j2, drive: position}\n"
                 "motion:\n  interpolation: smooth\n  keyframes:\n"
-                "    - {t: 0, b: 0}\n    - {t: 0.0136571, b: 1.0935}\n    - {t: 0.0273143, b: 0.347069}\n");
+                "    - {t: 0, b: 0 rad}\n    - {t: 0.0136571, b: 1.0935 rad}\n    - {t: 0.0273143, b: 0.347069 rad}\n");
             tdState *state = robot_state(model);
             for (int i = 0; i < (quarter ? 240 : 60); i++)
             {

@@ -113,10 +113,21 @@ export async function until(page, what, condition, argument = null) {
     }
 }
 
-/// Waits until what the page has been told is in its picture.
+/// Waits until what the page has been told is in its picture, and in the one beside it: drawn, and on the screen.
 export const drawn = (page) => page.evaluate(() => new Promise((done) => {
-    window.tendril.stage.invalidate();
-    requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const { stage } = window.tendril, stages = [stage, stage.beside].filter(Boolean);
+    let left = stages.length;
+    for (const { after } of stages) {
+        let first = true;
+        const call = () => {
+            if (!first) return;
+            first = false;
+            queueMicrotask(() => after.splice(after.indexOf(call), 1)); // not while it is gone through
+            if (--left === 0) requestAnimationFrame(() => requestAnimationFrame(done));
+        };
+        after.push(call);
+    }
+    stage.invalidate();
 }));
 
 /// Stops time, and waits until the page shows where it stopped.

@@ -110,6 +110,45 @@ static void test_indentation(void **unused)
     scene_free(model, state);
 }
 
+// While a tool moves on in damped tissue, a new model changes the force by no more than the way of a tick does, and a
+// longer time step gives the same force. (Surfaces that stood still between steps would lose the damping at each one.)
+static void test_moving(void **unused)
+{
+    (void)unused;
+    static const char *const times[] = {"5 ms", "20 ms"};
+    double end[2];
+    for (int i = 0; i < 2; i++)
+    {
+        rig r = rig_of(scene_model("tendril: 1\ngravity: [0, 0, 0]\ntime_step: %s\nsteps: 9\ncontact: {friction: 0, "
+                                   "margin: 1 mm, points: 3, stiffness: 2000 N/m}\nbodies:\n" BALL "  - name: tissue\n"
+                                   "    mesh: {box: [[-0.04, -0.04, 0], [0.04, 0.04, 0.03]], cells: [6, 6, 3]}\n"
+                                   "    material: {law: neo_hookean, young: 15 kPa, poisson: 0.4, density: 1000}\n"
+                                   "    damping: {stiffness: 40 ms}\n    fixed: [{group: zmin}]\n",
+                                   times[i]),
+                       2000);
+        double at[3] = {0, 0, 0}, jumps = 0, ticks = 0, to = -1e-3;
+        int per = i == 0 ? 5 : 20, updates = 0;
+        go(&r, at, (const double[3]){0, 0, to}, 100);
+        for (int k = 0; k < 400; k++)
+        {
+            bool update = r.tick % per == 0;
+            double before = r.felt.force[2];
+            to -= 1.5e-5;
+            go(&r, at, (const double[3]){0, 0, to}, 1);
+            updates += update && k >= 100;
+            *(update ? &jumps : &ticks) += k >= 100 ? fabs(r.felt.force[2] - before) : 0;
+        }
+        jumps /= updates;
+        ticks /= 300 - updates;
+        end[i] = r.felt.force[2];
+        print_message("steps of %s: %.4f N, by %.2g N from tick to tick, by %.2g N at a new model\n", times[i], end[i],
+                      ticks, jumps);
+        assert_true(jumps < (i == 0 ? 2 : 4) * ticks);
+        rig_free(&r);
+    }
+    assert_near(end[1], end[0], 0.02 * end[0]);
+}
+
 // A hand that holds a tool still in tissue feels a force that stands still, whatever the tool touches by: the part of
 // the surface that is nearest to a ball, or an edge that crosses those of the surface, must not change at every step.
 static void test_steady(void **unused)
@@ -278,7 +317,7 @@ static void test_factors(void **unused)
 }
 
 // A grasper takes a block off the floor: the hand feels its weight. With too little friction the jaws slip off, and the
-// block stays. (It is light: haptics.md has the limit.)
+// block stays.
 static void test_grasp(void **unused)
 {
     (void)unused;
@@ -321,8 +360,6 @@ static void test_grasp(void **unused)
     }
 }
 
-// Jaws 1 mm within each side of a block press with four points each: N = 4 k d. They hold up to 2 mu N, be it a weight
-// that they lift or a block that does not come along.
 #define JAWS                                                                                                           \
     "  - {name: near, type: rigid, shape: {box: [0.02, 0.004, 0.014]}, guided: true, transform: {translate: [0, "      \
     "-0.0135, 0.01]}}\n"                                                                                               \
@@ -330,6 +367,39 @@ static void test_grasp(void **unused)
     "-0.005, "                                                                                                         \
     "0], transform: {translate: [0, 0.0135, 0.01]}}\n"
 
+// A block of 200 g, which is heavier than what the coupling moves in a step (k h^2 = 100 g), is lifted and held without
+// shaking.
+static void test_grasp_heavy(void **unused)
+{
+    (void)unused;
+    rig r =
+        rig_of(scene_model("tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 10 ms\nsteps: 9\ncontact: {friction: 0.6, "
+                           "margin: 1 mm, stiffness: 2000 N/m, dissipation: 20 ms}\nbodies:\n"
+                           "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n"
+                           "  - {name: block, type: rigid, shape: {box: [0.03, 0.02, 0.02]}, total_mass: 200 g, "
+                           "transform: {translate: [0, 0, 0.01]}}\n" JAWS),
+               1000);
+    double at[3] = {0, 0, 0}, weight = 0.2 * 9.81, most = 0;
+    td_haptic_grip(r.haptic, 1);
+    go(&r, at, (const double[3]){0, 2.5e-3, 0}, 200);
+    go(&r, at, at, 100);
+    for (int k = 1; k <= 60; k++)
+    {
+        go(&r, at, (const double[3]){0, 2.5e-3, 0.02 * k / 60}, 10);
+        most = fmax(most, -r.felt.force[2]);
+    }
+    go(&r, at, at, 500);
+    r.largest_jump = 0;
+    go(&r, at, at, 200);
+    print_message("200 g: %.4f N, weight %.4f N, %.3f N at most, by %.2g N from tick to tick\n", -r.felt.force[2],
+                  weight, most, r.largest_jump);
+    assert_near(-r.felt.force[2], weight, 0.01 * weight);
+    assert_true(r.largest_jump < 2e-3 * weight && most < 1.5 * weight);
+    rig_free(&r);
+}
+
+// Jaws 1 mm within each side of a block press with four points each: N = 4 k d. They hold up to 2 mu N, be it a weight
+// that they lift or a block that does not come along.
 static void test_grasp_slips(void **unused)
 {
     (void)unused;
@@ -555,10 +625,11 @@ static void test_nodule(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indentation), cmocka_unit_test(test_steady),  cmocka_unit_test(test_slab),
-        cmocka_unit_test(test_incline),     cmocka_unit_test(test_factors), cmocka_unit_test(test_grasp),
-        cmocka_unit_test(test_grasp_slips), cmocka_unit_test(test_trocar),  cmocka_unit_test(test_two_tools),
-        cmocka_unit_test(test_wall),        cmocka_unit_test(test_nodule),
+        cmocka_unit_test(test_indentation), cmocka_unit_test(test_moving),      cmocka_unit_test(test_steady),
+        cmocka_unit_test(test_slab),        cmocka_unit_test(test_incline),     cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_grasp),       cmocka_unit_test(test_grasp_heavy), cmocka_unit_test(test_grasp_slips),
+        cmocka_unit_test(test_trocar),      cmocka_unit_test(test_two_tools),   cmocka_unit_test(test_wall),
+        cmocka_unit_test(test_nodule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

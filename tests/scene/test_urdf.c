@@ -201,7 +201,10 @@ static void bad_documents(void **unused)
         {"", "not well-formed XML", -1},
         {"<robot>", "not well-formed XML", 1},
         {"<robot name=\"r\"></robot>", "no <link>", 1},
-        {"<sdf/>", "expected <robot>", 1},
+        {"<sdf/>", "SDF is not read", 1},
+        {"<mujoco/>", "write 'mjcf'", 1},
+        {"<html/>", "expected <robot>", 1},
+        {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "git lfs pull", -1},
         {"robot", "not well-formed XML", 1},
         {"<!DOCTYPE robot [<!ENTITY a \"aaaa\">]><robot name=\"&a;\"/>", "document type", -1},
         {"<!DOCTYPE lolz [<!ENTITY l \"lol\"><!ENTITY m \"&l;&l;&l;&l;&l;&l;&l;&l;&l;&l;\"><!ENTITY n "
