@@ -55,7 +55,7 @@ static const char help[] =
     "  --roms DIR keep the reduced models of 'batch' in DIR, and reuse those that are there (default: make them each "
     "time)\n"
     "  --runs N   number of runs for each median (default 7)\n"
-    "  --only TEXT  only rows of 'robots' or 'contact' whose scene or words contain TEXT\n";
+    "  --only TEXT  only those rows of 'robots' or 'contact' whose scene or description contains TEXT\n";
 
 #define BEND_STEPS 40
 

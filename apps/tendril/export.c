@@ -90,7 +90,8 @@ static void add(Export *out, const Table *table, const tableColumn *column)
             snprintf(number, sizeof number, ".%d", k);
         size_t room = (out->identifiers ? 64 : sizeof array.name) - strlen(number); // however long, names differ
         snprintf(array.name, room, "%.*s.%s", (int)strcspn(base, "."), base, column->name);
-        strcat(array.name, number);
+        size_t length = strlen(array.name);
+        snprintf(array.name + length, sizeof array.name - length, "%s", number);
         tidy(out, array.name);
     }
     int length = (int)strlen(array.name) + 1;

@@ -103,7 +103,11 @@ END {
                 "\" aria-label=\"Link to this section\">#</a></h" level ">"
         } else {
             line[i] = rewrite(entitle(line[i]))
-            sub(/<table>/, "<div class=\"table\"><table>", line[i])
+            # What may scroll sideways can be reached by the keyboard; a cell without words is no heading.
+            sub(/<table>/, "<div class=\"table\" tabindex=\"0\"><table>", line[i])
+            sub(/^<pre/, "<pre tabindex=\"0\"", line[i])
+            if (line[i] ~ /^<th[^>]*><\/th>$/)
+                line[i] = "<td></td>"
             sub(/<\/table>/, "</table></div>", line[i])
         }
     }
