@@ -250,6 +250,8 @@ typedef struct tdContactState
 
 /// compile_contact.c: model->contact, when the scene asks for it.
 tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error);
+/// compile_sleep.c: who may sleep, for contact_sleep.c.
+tdStatus td_compile_sleep(tdModel *model, tdError *error);
 /// suit_contact.c: what it does not go together with; the second once colliders are known.
 tdStatus td_contact_suits(const tdModel *model, tdError *error);
 tdStatus td_contact_turning_suits(const tdModel *model, int n_colliders, tdError *error);
