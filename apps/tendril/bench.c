@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: tendril bench [NAME] [--out DIR] [--runs N] [--threads N] [--roms DIR] [--json]\n\n"
+    "usage: tendril bench [NAME] [--out DIR] [--runs N] [--threads N] [--only TEXT] [--roms DIR] [--json]\n\n"
     "Measures the speed of the engine on this machine: the named benchmark, or all of them.\n\n"
     "  laws       energy, stress and tangent of one point, one core, for every law in each of its forms\n"
     "  elements   forces and tangents of 72,000 tetrahedra with their scatter into the matrix, one core,\n"
@@ -51,9 +51,11 @@ static const char help[] =
     "             beside that of one robot alone, share of time in which threads have work, resets by mask\n"
     "  haptic     asynchronous factors beside Courtecuisse et al. 2015, the force with them, a tick with\n"
     "             30 contacts\n\n"
-    "  --out DIR  writes bench.json and plots (PNG) there\n" OUT_HELP("    ") //
-    "  --roms DIR keeps the reduced models of 'batch' there, and takes those that are (default: makes them anew)\n"
-    "  --runs N   number of runs for each median (default 7)\n";
+    "  --out DIR  write bench.json and plots (PNG) there\n" OUT_HELP("    ") //
+    "  --roms DIR keep the reduced models of 'batch' in DIR, and reuse those that are there (default: make them each "
+    "time)\n"
+    "  --runs N   number of runs for each median (default 7)\n"
+    "  --only TEXT  only rows of 'robots' or 'contact' whose scene or words contain TEXT\n";
 
 #define BEND_STEPS 40
 
@@ -108,9 +110,9 @@ static double dense_rate(void)
     openblas_set_num_threads(1);
     for (int run = 0; run < 5; run++)
     {
-        double start = td_seconds();
+        double start = bench_processor_seconds();
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1, a, N, b, N, 0, c, N);
-        best = fmax(best, 2.0 * N * N * N / (td_seconds() - start));
+        best = fmax(best, 2.0 * N * N * N / (bench_processor_seconds() - start));
     }
     free(a);
     return best;
@@ -547,9 +549,12 @@ static bool is_known(const char *which)
 
 int cmd_bench(int argc, char **argv)
 {
-    const char *which = NULL, *folder = NULL, *runs_text = "7", *threads_text = "0", *roms = NULL;
-    const cliOption options[] = {
-        OUT_OPTIONS(folder), {"--runs", &runs_text, NULL}, {"--threads", &threads_text, NULL}, {"--roms", &roms, NULL}};
+    const char *which = NULL, *folder = NULL, *runs_text = "7", *threads_text = "0", *roms = NULL, *only = NULL;
+    const cliOption options[] = {OUT_OPTIONS(folder),
+                                 {"--runs", &runs_text, NULL},
+                                 {"--threads", &threads_text, NULL},
+                                 {"--only", &only, NULL},
+                                 {"--roms", &roms, NULL}};
     int code = cli_parse(argc, argv, help, options, (int)(sizeof options / sizeof options[0]), &which, 0, 1);
     long runs = 0, threads = 0;
     if (code >= 0)
@@ -607,13 +612,16 @@ int cmd_bench(int argc, char **argv)
     if (status == TD_OK && (which == NULL || strcmp(which, "sap") == 0))
         status = bench_sap(b.runs, b.settings.threads, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "contact") == 0))
-        status = bench_contact(&b.settings, b.folder, b.print, &b.json, &error);
+        status = bench_contact(&b.settings, b.folder, only, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "sheet") == 0))
         status = bench_sheet(b.runs, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "rigid") == 0))
         status = bench_rigid(b.runs, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "robots") == 0))
-        status = bench_robots(b.runs, b.print, &b.json, &error);
+    {
+        benchRobots how = {.runs = b.runs, .threads = b.settings.threads, .only = only, .dense = dense_rate()};
+        status = bench_robots(&how, b.print, &b.json, &error);
+    }
     if (status == TD_OK && (which == NULL || strcmp(which, "batch") == 0))
         status = bench_batch(roms, b.runs, &b.settings, b.print, &b.json, &error);
     if (status == TD_OK && (which == NULL || strcmp(which, "haptic") == 0))

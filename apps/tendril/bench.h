@@ -58,13 +58,22 @@ tdStatus bench_view(int runs, const tdSettings *settings, bool print, tdJson *js
 /// All contacts of a step, one thread and two.
 tdStatus bench_collide(int runs, bool print, tdJson *json, tdError *error);
 /// Scenes of S5's Table I beside its figures; plots where there is a folder.
-tdStatus bench_contact(const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);
+tdStatus bench_contact(const tdSettings *settings, const char *folder, const char *only, bool print, tdJson *json,
+                       tdError *error);
 /// A soft sheet on a rough floor, one thread: time of a step against the number of points that touch.
 tdStatus bench_sheet(int runs, bool print, tdJson *json, tdError *error);
 /// Rigid bodies and robots, one thread: steps a second.
 tdStatus bench_rigid(int runs, bool print, tdJson *json, tdError *error);
-/// Shipped robots at full order along their motion: threads 1, 2 and all; growth from coarse to fine.
-tdStatus bench_robots(int runs, bool print, tdJson *json, tdError *error);
+
+typedef struct benchRobots
+{
+    int runs, threads; ///< 0: one, two and all
+    const char *only;  ///< rows whose scene or words contain it; NULL: all
+    double dense;      ///< rate of a dense product on one core [flop/s]
+} benchRobots;
+
+/// Shipped robots at full order along their motion; growth from coarse to fine.
+tdStatus bench_robots(const benchRobots *how, bool print, tdJson *json, tdError *error);
 /// Asynchronous factors beside S3's figures, the force with them, and ticks of the haptic loop; a plot where there is a
 /// folder.
 tdStatus bench_haptic(const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error);

@@ -276,7 +276,8 @@ static tdStatus plot_rates(const char *folder, int n, const char *const *names, 
     return status;
 }
 
-static tdStatus bench_table(const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error)
+static tdStatus bench_table(const tdSettings *settings, const char *folder, const char *only, bool print, tdJson *json,
+                            tdError *error)
 {
     const char *names[ROWS];
     double ours[ROWS], s5[ROWS];
@@ -292,6 +293,8 @@ static tdStatus bench_table(const tdSettings *settings, const char *folder, bool
     {
         result one, all;
         bool there = false;
+        if (only != NULL && strstr(rows[i].name, only) == NULL)
+            continue;
         TD_TRY(measure(&rows[i], settings, 1, &one, &there, error));
         if (!there)
         {
@@ -299,7 +302,9 @@ static tdStatus bench_table(const tdSettings *settings, const char *folder, bool
                 printf("  %-18s left out: scenes/contact/%s is missing\n", rows[i].name, rows[i].file);
             continue;
         }
-        TD_TRY(measure(&rows[i], settings, 0, &all, &there, error));
+        all = one;
+        if (settings->threads != 1)
+            TD_TRY(measure(&rows[i], settings, 0, &all, &there, error));
         td_json_open(json, NULL, '{');
         td_json_string(json, "name", rows[i].name);
         json_result(json, "one_thread", &one);
@@ -404,14 +409,18 @@ static tdStatus bench_growth(const tdSettings *settings, const char *folder, con
     return folder != NULL ? plot_growth(folder, file, title, n, dofs, time, constraints, error) : TD_OK;
 }
 
-tdStatus bench_contact(const tdSettings *settings, const char *folder, bool print, tdJson *json, tdError *error)
+tdStatus bench_contact(const tdSettings *settings, const char *folder, const char *only, bool print, tdJson *json,
+                       tdError *error)
 {
     td_json_open(json, "contact", '{');
-    TD_TRY(bench_table(settings, folder, print, json, error));
-    TD_TRY(bench_growth(settings, folder, "chain", "Chain of links against its length",
-                        (int)(sizeof chains / sizeof *chains), chains, print, json, error));
-    TD_TRY(bench_growth(settings, folder, "torus", "One link against its mesh", (int)(sizeof tori / sizeof *tori), tori,
-                        print, json, error));
+    TD_TRY(bench_table(settings, folder, only, print, json, error));
+    if (only == NULL)
+    {
+        TD_TRY(bench_growth(settings, folder, "chain", "Chain of links against its length",
+                            (int)(sizeof chains / sizeof *chains), chains, print, json, error));
+        TD_TRY(bench_growth(settings, folder, "torus", "One link against its mesh", (int)(sizeof tori / sizeof *tori),
+                            tori, print, json, error));
+    }
     td_json_close(json, '}');
     return TD_OK;
 }

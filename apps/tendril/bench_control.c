@@ -3,6 +3,7 @@
 // where their time goes, the time of the inverse problem, and how far the tip is from its goal.
 #include "bench.h"
 
+#include "base/file.h"
 #include "base/timer.h"
 #include "control/control.h"
 
@@ -196,6 +197,87 @@ static tdStatus measure(const controlRow *row, const char *folder, const tdSetti
     return TD_OK;
 }
 
+// ---------------------------------------------------------------- in contact
+
+typedef struct touchRow
+{
+    const char *scene, *goals, *mesh; // mesh: in the folder of the scene; NULL: as the scene has it
+    int steps, touched;               // of the path; from this step on it touches
+} touchRow;
+
+static tdStatus change_mesh(void *path, tdScene *scene, tdError *error)
+{
+    for (int b = 0; b < scene->n_bodies && path != NULL; b++)
+        if (scene->bodies[b].mesh != NULL && (scene->bodies[b].mesh = td_arena_copy(&scene->arena, path)) == NULL)
+            return td_fail_memory(error, "the name of a mesh");
+    return TD_OK;
+}
+
+// The whole path, and its part in contact alone; processor time with one thread, the clock's with two.
+static tdStatus measure_touch(const touchRow *row, const char *folder, int runs, bool print, tdJson *json,
+                              tdError *error)
+{
+    char path[PATH_MAX], goals[PATH_MAX], mesh[PATH_MAX], own[64] = "";
+    tdModel *model = NULL;
+    if (row->mesh != NULL)
+        snprintf(own, sizeof own, "%.*s/%s", (int)strcspn(row->scene, "/"), row->scene, row->mesh);
+    td_path_join(path, sizeof path, folder, row->scene);
+    td_path_join(goals, sizeof goals, folder, row->goals);
+    td_path_join(mesh, sizeof mesh, folder, own);
+    if (row->mesh != NULL && access(mesh, R_OK) != 0)
+    {
+        if (print)
+            printf("  %s: no mesh %s ('make robots' makes it)\n", row->scene, mesh);
+        return TD_OK;
+    }
+    TD_TRY(td_model_load_edited(path, NULL, change_mesh, row->mesh != NULL ? mesh : NULL, &model, error));
+    tdStatus status = TD_OK;
+    for (int k = 0; k < 4 && status == TD_OK; k++)
+    {
+        bool touched = k % 2 == 1;
+        benchTimes t;
+        benchSteps how = {.threads = 1 + k / 2,
+                          .settle = touched ? row->touched : 1,
+                          .steps = row->steps - (touched ? row->touched : 1),
+                          .runs = row->mesh != NULL ? 1 : runs,
+                          .goals = goals};
+        status = bench_time_steps(model, &how, &t, error);
+        if (status != TD_OK)
+            break;
+        td_json_open(json, NULL, '{');
+        td_json_string(json, "scene", row->scene);
+        td_json_integer(json, "elements", model->bodies[0].elements);
+        td_json_integer(json, "threads", how.threads);
+        td_json_bool(json, "touching", touched);
+        td_json_number(json, "steps_per_s", t.rate);
+        td_json_number(json, "step_p50_s", t.middle);
+        td_json_number(json, "step_p99_s", t.late);
+        td_json_number(json, "contacts_active", t.points);
+        td_json_close(json, '}');
+        if (print)
+            printf("  %s, %lld elements, %s, %d thread%s: %.1f control steps a second; a step %.2f ms, 99 %% below "
+                   "%.2f; %.1f points bear\n",
+                   row->scene, (long long)model->bodies[0].elements, touched ? "while it touches" : "the whole path",
+                   how.threads, how.threads > 1 ? "s" : "", t.rate, 1e3 * t.middle, 1e3 * t.late, t.points);
+    }
+    td_model_free(model);
+    return status;
+}
+
+// The trunk that leans on the rim of a tube.
+static tdStatus measure_touches(const char *folder, int runs, bool print, tdJson *json, tdError *error)
+{
+    static const touchRow rows[] = {{"trunk/tube.yaml", "trunk/tube.csv", NULL, 177, 95},
+                                    {"trunk/tube.yaml", "trunk/tube.csv", "fine.msh", 177, 95}};
+    if (print)
+        printf("  In contact: processor time with one thread, the clock's with two\n");
+    td_json_open(json, "control_in_contact", '[');
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        TD_TRY(measure_touch(&rows[i], folder, runs, print, json, error));
+    td_json_close(json, ']');
+    return TD_OK;
+}
+
 tdStatus bench_control(int runs, bool print, tdJson *json, tdError *error)
 {
     static const controlRow rows[] = {
@@ -221,6 +303,7 @@ tdStatus bench_control(int runs, bool print, tdJson *json, tdError *error)
         TD_TRY(measure(&rows[i], folder, &settings, runs, print, json, error));
     }
     td_json_close(json, ']');
+    TD_TRY(measure_touches(folder, runs, print, json, error));
     if (print)
         printf("\n");
     return TD_OK;

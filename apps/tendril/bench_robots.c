@@ -68,9 +68,10 @@ static void put_times(tdJson *json, int threads, const benchTimes *t)
 }
 
 // One robot with each number of threads. median: of a step on one thread.
-static tdStatus measure(const robotRow *row, const tdModel *model, const char *goals, int runs, int cores, bool print,
-                        tdJson *json, int64_t *elements, double *median, tdError *error)
+static tdStatus measure(const benchRobots *bench, const robotRow *row, const tdModel *model, const char *goals,
+                        bool print, tdJson *json, int64_t *elements, double *median, tdError *error)
 {
+    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     *elements = elements_of(model);
     td_json_open(json, NULL, '{');
     td_json_string(json, "scene", row->scene);
@@ -78,14 +79,14 @@ static tdStatus measure(const robotRow *row, const tdModel *model, const char *g
     td_json_integer(json, "elements", *elements);
     td_json_integer(json, "dofs", td_model_dofs(model));
     td_json_open(json, "by_threads", '[');
-    const int threads[3] = {1, 2, cores};
+    const int threads[3] = {bench->threads > 0 ? bench->threads : 1, 2, cores};
     tdStatus status = TD_OK;
-    for (int k = 0; k < 3 && status == TD_OK; k++)
+    for (int k = 0; k < (bench->threads > 0 ? 1 : 3) && status == TD_OK; k++)
     {
         if (k > 0 && (threads[k] > cores || threads[k] == threads[k - 1]))
             continue;
         benchSteps how = {
-            .threads = threads[k], .settle = row->settle, .steps = row->steps, .runs = runs, .goals = goals};
+            .threads = threads[k], .settle = row->settle, .steps = row->steps, .runs = bench->runs, .goals = goals};
         benchTimes t;
         status = bench_time_steps(model, &how, &t, error);
         if (status != TD_OK)
@@ -148,7 +149,7 @@ static void mesh_of(const robotRow *row, const char *folder, char *path, size_t 
     td_path_join(path, size, folder, own);
 }
 
-static tdStatus measure_robot(const robotRow *row, const char *folder, int runs, int cores, bool print, tdJson *json,
+static tdStatus measure_robot(const benchRobots *how, const robotRow *row, const char *folder, bool print, tdJson *json,
                               int64_t *elements, double *median, tdError *error)
 {
     char path[PATH_MAX], goals[PATH_MAX], mesh[PATH_MAX];
@@ -157,29 +158,34 @@ static tdStatus measure_robot(const robotRow *row, const char *folder, int runs,
     mesh_of(row, folder, mesh, sizeof mesh);
     td_path_join(goals, sizeof goals, folder, row->goals != NULL ? row->goals : "");
     TD_TRY(load(row, path, mesh, &model, error));
-    tdStatus status =
-        measure(row, model, row->goals != NULL ? goals : NULL, runs, cores, print, json, elements, median, error);
+    tdStatus status = measure(how, row, model, row->goals != NULL ? goals : NULL, print, json, elements, median, error);
     td_model_free(model);
     return status;
 }
 
 // A reduced arm, which is made here.
-static tdStatus measure_reduced(int runs, int cores, bool print, tdJson *json, tdError *error)
+static const robotRow arm = {
+    "arm, 25 modes", "4 cables by displacement; reduced, 150 elements", 200, 4000, NULL, false, 0, NULL};
+
+static tdStatus measure_reduced(const benchRobots *how, bool print, tdJson *json, tdError *error)
 {
-    static const robotRow row = {
-        "arm, 25 modes", "4 cables by displacement; reduced, 150 elements", 200, 4000, NULL, false, 0, NULL};
     tdSettings settings = cli_settings();
     int64_t elements = 0;
     double median = 0;
     tdModel *model = NULL;
     tdStatus status = bench_arm_model(&settings, 25, 150, &model, error);
     if (status == TD_OK)
-        status = measure(&row, model, NULL, runs, cores, print, json, &elements, &median, error);
+        status = measure(how, &arm, model, NULL, print, json, &elements, &median, error);
     td_model_free(model);
     return status;
 }
 
-tdStatus bench_robots(int runs, bool print, tdJson *json, tdError *error)
+static bool is_asked(const benchRobots *how, const robotRow *row)
+{
+    return how->only == NULL || strstr(row->scene, how->only) != NULL || strstr(row->what, how->only) != NULL;
+}
+
+tdStatus bench_robots(const benchRobots *how, bool print, tdJson *json, tdError *error)
 {
     char folder[PATH_MAX];
     if (!cli_shipped("robots", folder, sizeof folder))
@@ -187,13 +193,13 @@ tdStatus bench_robots(int runs, bool print, tdJson *json, tdError *error)
             error, TD_ERROR_INPUT,
             "the robots were not found next to the program; run it from the build folder of the source tree, "
             "or install it");
-    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (print)
         printf("Robots along their motion and under inverse control: processor time with one thread, the clock's with "
-               "more\n\n"
+               "more; dense product beside it: %.1f Gflop/s\n\n"
                "  %-22s %8s %8s %8s %10s %9s %9s %9s %7s %6s  %s\n",
-               "", "elements", "dofs", "threads", "steps/s", "p50 ms", "p99 ms", "worst ms", "points", "passes",
-               "driven by");
+               1e-9 * how->dense, "", "elements", "dofs", "threads", "steps/s", "p50 ms", "p99 ms", "worst ms",
+               "points", "passes", "driven by");
+    td_json_number(json, "dense_flops_per_s", how->dense);
     td_json_open(json, "robots", '[');
     int64_t elements[ROWS];
     double median[ROWS];
@@ -204,6 +210,8 @@ tdStatus bench_robots(int runs, bool print, tdJson *json, tdError *error)
         mesh_of(&rows[i], folder, mesh, sizeof mesh);
         elements[i] = 1;
         median[i] = NAN;
+        if (!is_asked(how, &rows[i]))
+            continue;
         if (rows[i].mesh != NULL && access(mesh, R_OK) != 0)
         {
             if (print)
@@ -213,16 +221,16 @@ tdStatus bench_robots(int runs, bool print, tdJson *json, tdError *error)
                        rows[i].scene, rows[i].mesh);
             continue;
         }
-        TD_TRY(measure_robot(&rows[i], folder, runs, cores, print, json, &elements[i], &median[i], error));
+        TD_TRY(measure_robot(how, &rows[i], folder, print, json, &elements[i], &median[i], error));
         // A fine mesh behind the coarse one of the same robot: how the time of a step grows with the elements.
-        int before = i - 1;
+        int before = i > 0 ? i - 1 : 0;
         while (before > 0 && isnan(median[before]))
             before--;
-        if (print && i > 0 && strstr(rows[i].scene, "fine") != NULL)
+        if (print && i > 0 && !isnan(median[before]) && strstr(rows[i].scene, "fine") != NULL)
             printf("  %-22s a step grows like elements^%.2f\n", "",
                    log(median[i] / median[before]) / log((double)elements[i] / (double)elements[before]));
     }
-    tdStatus status = measure_reduced(runs, cores, print, json, error);
+    tdStatus status = is_asked(how, &arm) ? measure_reduced(how, print, json, error) : TD_OK;
     td_json_close(json, ']');
     if (print)
         printf("\n");

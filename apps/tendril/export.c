@@ -20,8 +20,8 @@ static const char help[] =
     "usage: tendril export RUN -o FILE.npz|FILE.mat\n\n"
     "Writes the tables of a run as arrays into one file, for NumPy (.npz) or MATLAB, Octave and SciPy (.mat). RUN is "
     "a\n"
-    "folder of 'run', 'control', 'haptic' or 'sweep', or a table (.csv). Each column is an array by its name, in SI "
-    "units;\n"
+    "folder of 'run', 'control', 'haptic' or 'sweep', or a table (.csv). Each column is an array by its name, in its "
+    "unit;\n"
     "if two tables differ in a column of the same name, such as the time, the second is TABLE.NAME. 'names' and "
     "'units'\n"
     "list them all. In .mat files characters other than letters, digits and '_' become '_'.\n\n"
@@ -31,7 +31,9 @@ static const char help[] =
     "Exit codes: 0 done, 2 usage, 3 bad input, 5 out of memory, 6 a file could not be written.\n\n"
     "example: tendril export out/run -o run.npz    # run = numpy.load('run.npz'); run['tip_z']\n";
 
-#define NAME_SIZE 64 // of names and units, with zeros behind them
+#define NAME_SIZE   64         // of names and units, with zeros behind them; more where a name is longer
+#define MOST_BYTES  UINT32_MAX // sizes and places in both formats have 32 bits,
+#define MOST_ARRAYS 65000      // and numbers of entries 16
 
 typedef struct exportArray
 {
@@ -45,6 +47,7 @@ typedef struct Export
 {
     int n;
     exportArray *array;
+    int width;        ///< of names and units in bytes
     bool identifiers; ///< names are such as MATLAB has them
 } Export;
 
@@ -82,13 +85,18 @@ static void add(Export *out, const Table *table, const tableColumn *column)
         return; // step and time of another table
     for (int k = 1; find(out, array.name) != NULL; k++)
     {
-        if (k == 1)
-            snprintf(array.name, sizeof array.name, "%.*s.%s", (int)strcspn(base, "."), base, column->name);
-        else
-            snprintf(array.name, sizeof array.name, "%.*s.%s.%d", (int)strcspn(base, "."), base, column->name, k);
+        char number[16] = "";
+        if (k > 1)
+            snprintf(number, sizeof number, ".%d", k);
+        size_t room = (out->identifiers ? 64 : sizeof array.name) - strlen(number); // however long, names differ
+        snprintf(array.name, room, "%.*s.%s", (int)strcspn(base, "."), base, column->name);
+        strcat(array.name, number);
         tidy(out, array.name);
     }
+    int length = (int)strlen(array.name) + 1;
+    out->width = length > out->width ? length : out->width;
     out->array[out->n++] = array;
+    table_warn(table, column);
 }
 
 static tdStatus collect(Export *out, const runTables *run, tdError *error)
@@ -99,19 +107,30 @@ static tdStatus collect(Export *out, const runTables *run, tdError *error)
     out->array = td_take((size_t)most + 1, sizeof *out->array);
     if (out->array == NULL)
         return td_fail_memory(error, "the arrays");
+    out->width = NAME_SIZE;
     for (int t = 0; t < run->n; t++)
         for (int k = 0; k < run->table[t].n; k++)
             if (!run->table[t].columns[k].words)
                 add(out, &run->table[t], &run->table[t].columns[k]);
+    int64_t bytes = 0;
+    for (int i = 0; i < out->n; i++)
+        bytes += out->array[i].n * (int64_t)sizeof(double) + 1024;
+    if (bytes > MOST_BYTES || out->n > MOST_ARRAYS)
+        return td_fail_at(
+            error, TD_ERROR_INPUT, run->path, 0, NULL,
+            "%d columns with %.1f GB are more than such a file holds; export single tables, or use run.h5 "
+            "(format hdf5 of the scene's output)",
+            out->n, 1e-9 * (double)bytes);
     return TD_OK;
 }
 
-// Names or units, NAME_SIZE bytes each. free().
+// Names or units, `width` bytes each. free().
 static char *words_of(const Export *out, bool units)
 {
-    char *words = td_take((size_t)out->n + 1, NAME_SIZE);
+    size_t width = (size_t)out->width;
+    char *words = td_take((size_t)out->n + 1, width);
     for (int i = 0; i < out->n && words != NULL; i++)
-        snprintf(words + (size_t)i * NAME_SIZE, NAME_SIZE, "%.63s", units ? out->array[i].unit : out->array[i].name);
+        snprintf(words + (size_t)i * width, width, "%s", units ? out->array[i].unit : out->array[i].name);
     return words;
 }
 
@@ -198,11 +217,11 @@ static tdStatus write_npz(const Export *out, const char *path, tdError *error)
     for (int i = 0; i < out->n; i++)
         put_npy(&zip, out->array[i].name, "<f8", out->array[i].n, out->array[i].values,
                 (size_t)out->array[i].n * sizeof(double));
-    snprintf(type, sizeof type, "|S%d", NAME_SIZE);
+    snprintf(type, sizeof type, "|S%d", out->width);
     if (names != NULL && units != NULL)
     {
-        put_npy(&zip, "names", type, out->n, names, (size_t)out->n * NAME_SIZE);
-        put_npy(&zip, "units", type, out->n, units, (size_t)out->n * NAME_SIZE);
+        put_npy(&zip, "names", type, out->n, names, (size_t)out->n * (size_t)out->width);
+        put_npy(&zip, "units", type, out->n, units, (size_t)out->n * (size_t)out->width);
     }
     uint32_t where = (uint32_t)zip.data.size;
     td_text_append(&zip.data, zip.directory.data, (size_t)zip.directory.size);
@@ -267,17 +286,17 @@ static void put_matrix(tdText *to, const char *name, uint32_t class, int32_t row
 static void put_words(tdText *to, const char *name, const Export *out, bool units)
 {
     char *words = words_of(out, units);
-    uint16_t *letters = td_take((size_t)out->n + 1, NAME_SIZE * sizeof *letters);
+    size_t width = (size_t)out->width;
+    uint16_t *letters = td_take((size_t)out->n + 1, width * sizeof *letters);
     to->failed = to->failed || words == NULL || letters == NULL;
     for (int i = 0; i < out->n && words != NULL && letters != NULL; i++)
-        for (int k = 0; k < NAME_SIZE; k++)
+        for (size_t k = 0; k < width; k++)
         {
-            char c = words[(size_t)i * NAME_SIZE + (size_t)k];
-            letters[(size_t)k * (size_t)out->n + (size_t)i] = (uint16_t)(c != '\0' ? (unsigned char)c : ' ');
+            char c = words[(size_t)i * width + k];
+            letters[k * (size_t)out->n + (size_t)i] = (uint16_t)(c != '\0' ? (unsigned char)c : ' ');
         }
     if (words != NULL && letters != NULL)
-        put_matrix(to, name, MX_CHAR, out->n, NAME_SIZE, MI_UINT16, letters,
-                   (size_t)out->n * NAME_SIZE * sizeof *letters);
+        put_matrix(to, name, MX_CHAR, out->n, out->width, MI_UINT16, letters, (size_t)out->n * width * sizeof *letters);
     free(words);
     free(letters);
 }

@@ -116,8 +116,8 @@ static int add_columns(Plotted *p, const char *wanted, bool whole)
         for (int k = 0; k < p->run[0].table[t].n; k++)
         {
             const tableColumn *column = &p->run[0].table[t].columns[k];
-            if (!fits(column->name, wanted, whole) || column->words ||
-                (!whole && !(has_numbers(column, p->run[0].table[t].rows) && is_in_all(p, column->name))))
+            if (!fits(column->name, wanted, whole) || !has_numbers(column, p->run[0].table[t].rows) ||
+                (!whole && !is_in_all(p, column->name)))
                 continue;
             found++;
             if (!is_shown(p, column->name) && p->n < MOST_COLUMNS)
@@ -137,7 +137,9 @@ static int no_column(const Plotted *p, const char *wanted)
                 names[n++] = p->run[0].table[t].columns[k].name;
     const char *nearest = td_suggest(wanted, names, n);
     tdError error = {0};
-    if (nearest != NULL)
+    if (nearest != NULL && strcmp(nearest, wanted) == 0)
+        td_fail_at(&error, TD_ERROR_INPUT, p->run[0].path, 0, "--column", "the column '%s' holds no number", wanted);
+    else if (nearest != NULL)
         td_fail_at(&error, TD_ERROR_INPUT, p->run[0].path, 0, "--column", "there is no column '%s'; did you mean '%s'?",
                    wanted, nearest);
     else
@@ -410,8 +412,12 @@ static int plot(Plotted *p)
     if (code >= 0)
         return code;
     for (int i = 0; i < p->n; i++)
-        for (int r = 1; r < p->n_runs; r++)
-            compare(&p->shown[i], r);
+        for (int r = 0; r < p->n_runs; r++)
+        {
+            table_warn(p->shown[i].table[r], p->shown[i].y[r]);
+            if (r > 0)
+                compare(&p->shown[i], r);
+        }
     if (arguments->out != NULL && draw(p, &error) != TD_OK)
         return cli_fail(&error);
     report(p);

@@ -186,6 +186,7 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
     td_json_integer(&json, "snapshots", report->snapshots);
     td_json_integer(&json, "weight_snapshots", report->weight_snapshots);
     td_json_integer(&json, "moving_snapshots", report->moving_snapshots);
+    td_json_integer(&json, "runs", report->runs);
     td_json_integer(&json, "rounds", report->rounds);
     td_json_integer(&json, "failures", report->failures);
     if (report->failures > 0)
@@ -272,6 +273,8 @@ static void print_table(const tdReduceTask *task, const tdReduceReport *report)
     if (snapshots)
         printf("snapshots   %" PRId64 ", and %" PRId64 " while gravity is applied\n", report->snapshots,
                report->weight_snapshots);
+    if (report->runs > 1)
+        printf("            of %d runs of the scene with other numbers each ('vary')\n", report->runs);
     if (report->moving_snapshots > 0)
         printf("            and %" PRId64 " steps of a motion\n", report->moving_snapshots);
     if (report->rounds > 1)

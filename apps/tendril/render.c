@@ -32,7 +32,7 @@ static const char help[] =
     "\n"
     "what is drawn\n"
     "  --step N             the shape after step N: a scene is simulated (default: at rest); from a folder that\n"
-    "                      frame is read (default: the last)\n"
+    "                       frame is read (default: the last)\n"
     "  --time T             the same by time in seconds: the nearest step or frame\n"
     "  --rom FILE           simulate scenes with the reduced model of a body, made by 'tendril reduce'\n"
     "  --rom-whole          with it: integrate over all elements, not over the reduced domain\n" CLI_SCENE_HELP

@@ -13,8 +13,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static tdStatus save(const tdModel *model, const tdState *state, const simOptions *options, simResult *result,
-                     tdError *error)
+static tdStatus save(const tdModel *model, const tdState *state, tdOutput *output, const simOptions *options,
+                     simResult *result, tdError *error)
 {
     if (result->checkpoint[0] != '\0' && result->checkpoint_step == td_state_steps(state))
         return TD_OK;
@@ -24,6 +24,7 @@ static tdStatus save(const tdModel *model, const tdState *state, const simOption
         return td_fail_at(error, TD_ERROR_IO, folder, 0, NULL, "the path of the checkpoint is too long");
     double start = td_seconds();
     // A checkpoint promises the frames up to it too.
+    TD_TRY(td_output_flush(output, error));
     if (options->out != NULL)
         TD_TRY(td_folder_sync(options->out, error));
     TD_TRY(td_state_save(model, state, path, error));
@@ -97,7 +98,7 @@ static tdStatus step_all(const tdModel *model, tdState *state, tdOutput *output,
         }
         if (options->checkpoint_every > 0 && step % options->checkpoint_every == 0 &&
             (options->checkpoint != NULL || output != NULL))
-            TD_TRY(save(model, state, options, result, error));
+            TD_TRY(save(model, state, output, options, result, error));
         progress(options, step - first, options->until - first);
     }
     if (td_state_steps(state) < options->until)
@@ -116,7 +117,7 @@ static tdStatus finish(const tdModel *model, tdState *state, tdOutput *output, c
         TD_TRY(frame(output, state, result, error));
     bool wanted = options->checkpoint_every > 0 || result->end != SIM_DONE;
     if (options->checkpoint != NULL || (options->out != NULL && wanted))
-        TD_TRY(save(model, state, options, result, error));
+        TD_TRY(save(model, state, output, options, result, error));
     return TD_OK;
 }
 
@@ -126,7 +127,7 @@ static void rescue(const tdModel *model, tdState *state, const simOptions *optio
     tdError error = {0};
     if (td_state_steps(state) == 0 || (options->checkpoint == NULL && options->out == NULL))
         return;
-    if (save(model, state, options, result, &error) == TD_OK)
+    if (save(model, state, NULL, options, result, &error) == TD_OK)
         fprintf(stderr, "tendril: the state after step %" PRId64 " was saved; to go on, add --resume %s\n",
                 td_state_steps(state), result->checkpoint);
 }

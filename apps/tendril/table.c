@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "table.h"
 
+#include "cli.h"
+
 #include "base/file.h"
 #include "base/number.h"
 #include "describe/csv.h"
@@ -50,6 +52,15 @@ static char *take_cell(tdArena *arena, const char *from, const char *to)
     return copy;
 }
 
+static bool is_gap(const char *from, size_t length)
+{
+    static const char *const gaps[] = {"nan", "inf", "-nan", "-inf", "+inf"}; // as programs write what is no number
+    for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++)
+        if (length == strlen(gaps[i]) && strncasecmp(from, gaps[i], length) == 0)
+            return true;
+    return length == 0;
+}
+
 // NAN for what is not a number alone.
 static double number_in(const char *from, const char *to, bool *empty)
 {
@@ -58,7 +69,7 @@ static double number_in(const char *from, const char *to, bool *empty)
         from++;
     while (to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '\r'))
         to--;
-    *empty = from == to;
+    *empty = is_gap(from, (size_t)(to - from));
     if (*empty || to - from >= (int)sizeof cell || strchr("+-.0123456789", *from) == NULL)
         return NAN;
     memcpy(cell, from, (size_t)(to - from));
@@ -128,7 +139,21 @@ static tdStatus read_header(const char *file, const char *at, const char *end, t
         at = to + 1;
     }
     out->n = n;
+    const char *title = out->columns[0].title;
+    if (n == 1 && strpbrk(title, ";\t") != NULL)
+        return td_fail_at(
+            error, TD_ERROR_INPUT, file, 1, NULL,
+            "the titles are separated by %s; tables have commas between cells, and points as decimal marks",
+            strchr(title, ';') != NULL ? "semicolons" : "tabs");
     return TD_OK;
+}
+
+// Whether there is anything but blanks and commas in the rest of a line.
+static bool has_more(const char *at, const char *line)
+{
+    while (at < line && (*at == ',' || *at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
+        at++;
+    return at < line;
 }
 
 static tdStatus read_rows(const char *file, const char *at, const char *end, tdArena *arena, Table *out, tdError *error)
@@ -148,20 +173,28 @@ static tdStatus read_rows(const char *file, const char *at, const char *end, tdA
             bool empty = true;
             const char *to = at < line ? end_of_cell(at, line) : line;
             double value = at < line ? number_in(at, to, &empty) : NAN;
-            out->columns[k].values[out->rows] = value;
+            tableColumn *column = &out->columns[k];
+            column->values[out->rows] = value;
             number[k] = number[k] || !isnan(value);
-            out->columns[k].words = out->columns[k].words || (isnan(value) && !empty);
+            if (isnan(value) && !empty && column->odd++ == 0)
+                column->odd_row = out->rows + 1;
             if (k + 1 < out->n && (to >= line || *to != ','))
                 return td_fail_at(error, TD_ERROR_INPUT, file, 0, NULL,
                                   "row %lld below the titles has %d cells, there are %d titles",
                                   (long long)out->rows + 1, k + 1, out->n);
+            if (k + 1 == out->n && has_more(to, line))
+                return td_fail_at(
+                    error, TD_ERROR_INPUT, file, 0, NULL,
+                    "row %lld below the titles has more cells than there are titles, %d; decimal marks are "
+                    "points, not commas",
+                    (long long)out->rows + 1, out->n);
             at = to < line ? to + 1 : line;
         }
         at = line;
         out->rows++;
     }
     for (int k = 0; k < out->n; k++)
-        out->columns[k].words = out->columns[k].words && !number[k];
+        out->columns[k].words = out->columns[k].odd > 0 && !number[k];
     return TD_OK;
 }
 
@@ -173,8 +206,12 @@ static tdStatus read_table(const char *file, tdArena *arena, Table *out, tdError
     tdStatus status = td_csv_read_file(file, &text, &size, why, sizeof why, error);
     if (status != TD_OK)
         return why[0] != '\0' ? td_fail_at(error, TD_ERROR_INPUT, file, 0, NULL, "%s", why) : status;
-    const char *end = text + size, *at = skip_blank(text, end);
-    if (at == end)
+    bool marked = size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0; // as spreadsheets write it
+    const char *end = text + size, *at = skip_blank(text + (marked ? 3 : 0), end);
+    if (memchr(text, '\0', size) != NULL)
+        status =
+            td_fail_at(error, TD_ERROR_INPUT, file, 0, NULL, "is not text in UTF-8; save the table as CSV in UTF-8");
+    else if (at == end)
         status = td_fail_at(error, TD_ERROR_INPUT, file, 0, NULL, "is empty; expected a table with a line of titles");
     if (status == TD_OK)
         status = read_header(file, at, end, arena, out, error);
@@ -242,6 +279,15 @@ void tables_free(runTables *tables)
 {
     td_arena_free(&tables->arena);
     tables->n = 0;
+}
+
+void table_warn(const Table *table, const tableColumn *column)
+{
+    if (column->odd > 0 && !column->words && !cli_quiet())
+        fprintf(stderr,
+                "warning: %s: column '%s': %lld of %lld cells are not numbers and were left out; the first is in row "
+                "%lld below the titles\n",
+                table->file, column->name, (long long)column->odd, (long long)table->rows, (long long)column->odd_row);
 }
 
 const tableColumn *table_find(const Table *table, const char *name)

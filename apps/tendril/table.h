@@ -2,7 +2,7 @@
 // Tables that commands have written, read back: of runs, of control, of sweeps.
 //
 // The first line has the titles, "tip_x [m]" being the column tip_x in metres; titles may be quoted. A cell that is
-// empty or no number is NAN.
+// empty or no finite number is NAN.
 #pragma once
 #include "base/memory.h"
 #include "base/status.h"
@@ -14,6 +14,8 @@ typedef struct tableColumn
     const char *unit;  ///< "" where it has none
     double *values;    ///< one a row
     bool words;        ///< no cell is a number and one is not empty
+    int64_t odd;       ///< cells that are neither empty nor numbers, in a column of numbers
+    int64_t odd_row;   ///< the first of them, counted from 1 below the titles
 } tableColumn;
 
 typedef struct Table
@@ -38,6 +40,8 @@ typedef struct runTables
 tdStatus tables_read(const char *path, runTables *out, tdError *error);
 void tables_free(runTables *tables);
 
+/// Warns of cells that are left out because they hold words among numbers.
+void table_warn(const Table *table, const tableColumn *column);
 /// Column by its name in a table; NULL if none.
 const tableColumn *table_find(const Table *table, const char *name);
 /// Column of time: `t`, `time`; NULL if none.

@@ -22,7 +22,7 @@ static const char help[] =
     "side by side, at the same time, from the same side and in the same colours, and their plots together.\n\n"
     "  --port P       port (default: 8321, or the next one that is free)\n"
     "  --host ADDR    address to listen on (default: 127.0.0.1, this machine only). With any other\n"
-    "                      address, clients need the token at the end of the printed address\n"
+    "                 address, clients need the token at the end of the printed address\n"
     "  --token T      require this token always, 'auto' for a random one; for machines that others use too\n"
     "  --out DIR      let viewers record VTU series into new folders below it (default: they may not)\n"
     "  --clients N    largest number of browsers at a time (default: 128)\n"

@@ -2,11 +2,10 @@
 # From the public headers to a page: sections as the header has them, each declaration with its comment before it.
 # A block of "///" lines or of "//" lines is text; what follows up to the ";" or the closing brace is the declaration.
 function flush_text() {
-    if (text != "") {
-        gsub(/</, "\\&lt;", text)
+    if (text != "")
         print text "\n"
-    }
     text = ""
+    drawn = 0
 }
 function flush_code() {
     sub(/\n+$/, "", code)
@@ -21,7 +20,7 @@ FNR == 1 {
     depth = 0
 }
 /SPDX|^#|extern "C"|^ *$/ && depth == 0 && code == "" {
-    if ($0 ~ /^ *#define TD_[A-Z_]+ /) {flush_text(); sub(/^ */, ""); print "```c\n" $0 "\n```\n"}
+    if ($0 ~ /^ *#define TD_[A-Z_]+ /) {flush_text(); sub(/^ */, ""); code = $0 "\n"}
     else if ($0 ~ /^ *$/) flush_text()
     next
 }
@@ -31,7 +30,14 @@ FNR == 1 {
     if (code != "") {flush_code(); flush_text()}
     line = $0
     sub(/^ *\/\/\/? ?/, "", line)
-    text = text (line ~ /^    / ? "\n" : "") line "\n"
+    # What is set in by two blanks or more stays as it is: a figure, a list, an equation.
+    indented = line ~ /^  +[^ ]/
+    if (indented)
+        sub(/^  ? ?/, "    ", line)
+    else
+        gsub(/</, "\\&lt;", line)
+    text = text (indented != drawn && text != "" ? "\n" : "") line "\n"
+    drawn = indented
     next
 }
 {

@@ -14,6 +14,16 @@ tdIsa td_isa_pick(bool portable)
     return TD_ISA_PORTABLE;
 }
 
+tdIsa td_isa_pick_wide(bool portable)
+{
+#if defined(__x86_64__)
+    if (!portable && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
+        return TD_ISA_AVX512;
+#endif
+    return td_isa_pick(portable);
+}
+
 void td_machine_name(char *out, size_t size)
 {
     snprintf(out, size, "unknown processor");

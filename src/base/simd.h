@@ -59,6 +59,46 @@ static inline void td8f_store(float *p, td8f a)
     memcpy(p, &a, sizeof a);
 }
 
+#if defined(TD_WIDE)
+/// Eight doubles and sixteen floats, in the kernels that are compiled for them too.
+typedef double td8 __attribute__((vector_size(64)));
+typedef float td16f __attribute__((vector_size(64)));
+
+static inline td8 td8_set(double a)
+{
+    return (td8){a, a, a, a, a, a, a, a};
+}
+
+static inline td8 td8_load(const double *p)
+{
+    td8 a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+
+static inline void td8_store(double *p, td8 a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+static inline td16f td16f_set(float a)
+{
+    return (td16f){a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a};
+}
+
+static inline td16f td16f_load(const float *p)
+{
+    td16f a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+
+static inline void td16f_store(float *p, td16f a)
+{
+    memcpy(p, &a, sizeof a);
+}
+#endif
+
 /// to[0..count) += a, with count 4 or 8.
 static inline void td8f_add_to(double *to, td8f a, int count)
 {

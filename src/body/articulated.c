@@ -395,7 +395,7 @@ static void multiply(const tdModel *model, const tdBody *body, tdState *state, c
 
 static void balance(const tdModel *model, const tdBody *body, tdState *state)
 {
-    (void)model;
+    td_articulated_mine(body, state)->astray = td_articulated_astray(model, body, state);
     td_small_multiply(body->count, 1, td_articulated_mine(body, state)->A, state->dv + body->first,
                       state->m + body->first);
 }
@@ -453,6 +453,8 @@ static void arrive(const tdModel *model, const tdBody *body, tdState *state, tdA
     }
     if (known)
         arrival->unpaid = mine->unpaid;
+    if (!td_articulated_iterates(model, state) && model->scheme.method != TD_METHOD_RK4)
+        arrival->unpaid += mine->astray;
     if (body->rows_apart)
         return; // contact has them
     arrival->elastic = td_joint_limit_energy(given, state->q + body->first);
@@ -590,6 +592,14 @@ static void energy(const tdModel *model, const tdBody *body, tdState *state, dou
         *elastic = td_joint_energy(model, body, state);
 }
 
+// A single free link; joints may have springs and drives.
+static double keeps(const tdBody *body, const tdState *state)
+{
+    const tdArticulated *mine = td_articulated_of(body);
+    (void)state;
+    return mine->n_links == 1 && mine->n == 6 ? 1 : 0;
+}
+
 const tdBodyOps td_articulated_ops = {
     .kind = "articulated",
     .free_model = free_model,
@@ -617,6 +627,7 @@ const tdBodyOps td_articulated_ops = {
     .hash = td_articulated_hash,
     .effort = td_articulated_effort,
     .gain = td_articulated_gain,
+    .keeps = keeps,
     .turns = td_articulated_turns,
     .point_set = td_articulated_point_set,
     .positions = td_articulated_positions,

@@ -157,6 +157,7 @@ typedef struct tdArticulatedState
     double account[2]; ///< [J] gained since the start, at most zero but for what was not there to be taken back,
     double next[2];    ///< and the most kinetic energy; both after the step that is judged
     double unpaid;     ///< [J] that the whole way of the step would have lifted it above its energy
+    double astray;     ///< [J] that laws of joints did as they were foreseen, and cannot do as the step ended
     double *coupling;  ///< 2 n^2: stiffness of constraints, definite ones, then those that may not be
     double *rhs;       ///< n: for the moment only
     double *law;       ///< 3 n: forces of the laws of joints, slopes by position and by rate
@@ -305,6 +306,9 @@ void td_articulated_laws(const tdModel *model, const tdBody *body, const tdState
 void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *state, bool all);
 /// The free motion of one linearization: m, A, dv.
 tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, tdState *state);
+/// After it, when constraints have given v_new: the energy [J] that laws of joints did because they were taken at
+/// another velocity.
+double td_articulated_astray(const tdModel *model, const tdBody *body, tdState *state);
 /// Tells the step of a solution.
 void td_articulated_solved(const tdBody *body, tdState *state);
 tdStatus td_articulated_indefinite(const tdModel *model, tdState *state);

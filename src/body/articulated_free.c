@@ -288,3 +288,40 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
     td_articulated_solved(body, state);
     return TD_OK;
 }
+
+// ---------------------------------------------------------------- what constraints made of it
+
+#define FAR 1e-3 // of the largest change of velocity in the step: nearer, laws are as they were foreseen
+
+// Constraints may change the velocity that the laws were taken at: a joint whose position is given and whose effort has
+// an end, a cable, a rod. A servo that was foreseen at one end of its effort may then be at the other, and it would
+// drive what it should brake. What such laws did in the step beyond what they can do at the velocity that came out, in
+// J.
+double td_articulated_astray(const tdModel *model, const tdBody *body, tdState *state)
+{
+    const tdArticulated *given = td_articulated_of(body);
+    tdArticulatedState *mine = td_articulated_mine(body, state);
+    int64_t n = body->count;
+    const double *v = state->v_new + body->first, *before = state->v + body->first;
+    double far = 0, change = 0, sum = 0;
+    if (given->n_servos + given->n_limits == 0 || body->rows_apart)
+        return 0;
+    for (int64_t i = 0; i < n; i++)
+    {
+        far = fmax(far, fabs(v[i] - mine->trial[i]));
+        change = fmax(change, fmax(fabs(v[i] - before[i]), fabs(mine->trial[i] - before[i])));
+    }
+    if (far <= FAR * change)
+        return 0;
+    double *did = td_scratch_take(state);
+    for (int64_t i = 0; i < n; i++)
+    {
+        did[i] = mine->law[i] + mine->slope[i] * (v[i] - mine->trial[i]);
+        mine->trial[i] = v[i];
+    }
+    evaluate(model, body, state, true);
+    for (int64_t i = 0; i < n; i++)
+        sum += fmax(0, (mine->law[i] - did[i]) * mine->trial_v[i]);
+    td_scratch_give(state, did);
+    return model->scheme.h * sum;
+}

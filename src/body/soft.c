@@ -353,6 +353,13 @@ static void solved(const tdBody *body, tdState *state, const double *rhs)
     state->slope -= td_dot(state->tasks, body->count, rhs, state->dv + body->first);
 }
 
+// Of a relative residual. By multigrid, passes of Newton's method are solved as far as they can use; a factor solves
+// them to rounding anyway.
+static double forced(const tdSoft *soft, const tdState *state, double tolerance)
+{
+    return soft->linear.amg != NULL ? fmax(tolerance, state->forcing) : tolerance;
+}
+
 // The matrix, then dv = -A^-1 (m + s K held), once more with projected tangents if A is not definite; rhs is room.
 static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *state, double *rhs)
 {
@@ -362,6 +369,7 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
     int64_t first = body->first, n = body->count;
     double *dv = state->dv + first;
     const double *m = state->m + first, *held = state->held + first;
+    struct tdColumnsAhead *ahead = &state->ahead;
     if (is_diagonal(scheme, soft))
     {
         double factor = td_soft_of_mass(scheme, soft, mine);
@@ -395,8 +403,12 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
             }
             if (report.indefinite)
                 break;
-            TD_TRY(td_schur_solve(part->schur, state->tasks, 1, 0, rhs, dv, &state->report.error));
+            tdLinearMore more = {0};
+            bool with = td_soft_columns_ahead(model, body, ahead, &more);
+            TD_TRY(td_schur_solve_with(part->schur, state->tasks, rhs, dv, with ? &more : NULL, &state->report.error));
             state->report.factorizations++;
+            if (with)
+                ahead->done[body->index] = more.done;
             mine->projecting = false;
             mine->exact = mine->same;
             solved(body, state, rhs);
@@ -424,21 +436,16 @@ static tdStatus solve_free(const tdModel *model, const tdBody *body, tdState *st
         bool rounded = soft->linear.single && settings->solver == TD_SOLVER_CHOLESKY; // asked for
         double tolerance = rounded ? fmin(settings->solver_tolerance, TD_LINEAR_REFINED) : settings->solver_tolerance;
         tdLinearTask task = {.kind = direct ? TD_SOLVER_CHOLESKY : settings->solver,
-                             .tolerance = tolerance,
+                             .tolerance = forced(soft, state, tolerance),
                              .values = mine->A,
                              .same = mine->same,
                              .b = rhs,
                              .x = dv,
                              .at = state->q_e + first,
                              .context = &since};
-        struct tdColumnsAhead *ahead = &state->ahead;
-        tdLinearMore more = {.n = ahead->n, .stride = model->coords};
-        if (mine->async == NULL && ahead->n > 0 && ahead->wanted[body->index])
-        {
-            more.b = ahead->b + first;
-            more.x = ahead->x + first;
+        tdLinearMore more = {0};
+        if (mine->async == NULL && td_soft_columns_ahead(model, body, ahead, &more))
             task.more = &more;
-        }
         task.rotations = factor_turns(soft, mine) ? turns_since_factor : NULL;
         TD_TRY(mine->async != NULL ? td_soft_async_solve(model, body, state, rhs, dv, &result)
                                    : td_linear_solve(mine->linear, state->tasks, &task, &result, &state->report.error));
@@ -496,7 +503,7 @@ static tdStatus apply_iterating(const tdModel *model, const tdBody *body, tdStat
     const tdSceneSettings *settings = &model->settings;
     sinceFactor since = {soft, mine, state};
     tdLinearTask task = {.kind = settings->solver,
-                         .tolerance = settings->solver_tolerance,
+                         .tolerance = forced(soft, state, settings->solver_tolerance),
                          .values = mine->A,
                          .same = mine->exact,
                          .b = b,
@@ -679,6 +686,7 @@ const tdBodyOps td_soft_ops = {
     .arrays = arrays,
     .restore = restore,
     .varies = td_soft_varies,
+    .keeps = td_soft_keeps,
     .vary = td_soft_vary,
     .nodes = nodes,
     .node_velocities = node_velocities,

@@ -169,8 +169,10 @@ typedef struct tdSoft
     tdDriven *driven;
     int32_t n_turned;
     tdTurned *turned;
-    int32_t n_coupled; ///< blocks of the matrix that constraints stiffen
-    int32_t *coupled;  ///< ascending
+    int32_t n_coupled;       ///< blocks of the matrix that constraints stiffen
+    int32_t *coupled;        ///< ascending
+    int32_t *coupled_column; ///< of each
+    int32_t *coupled_row;    ///< n_nodes + 1: those of each row; NULL where there are none
     int n_loads;
     tdSoftLoad *loads;
     int64_t surface_tris;
@@ -252,6 +254,9 @@ extern const tdBodyOps td_soft_ops;
 void td_soft_remember_factor(const tdModel *model, const tdBody *body, tdState *state, bool once);
 /// Whether a held coordinate has still to move in this pass.
 bool td_soft_held_moves(const tdSoft *soft, const double *held);
+/// Columns of the condensed problem that go with the free motion; false: none.
+bool td_soft_columns_ahead(const tdModel *model, const tdBody *body, const struct tdColumnsAhead *ahead,
+                           tdLinearMore *out);
 /// soft_rough.c: whether free motion and columns are left approximate; then both, unless *done is false: A does not
 /// look definite in single precision.
 bool td_soft_is_rough(const tdModel *model, const tdBody *body, const tdState *state);
@@ -306,6 +311,7 @@ tdStatus td_soft_build(tdArena *arena, tdSoft *soft, int n_lists, const tdElemen
                        const char *file, tdError *error);
 
 /// soft_vary.c: see tdBodyOps. Factors of M, of alpha and of beta in this state.
+double td_soft_keeps(const tdBody *body, const tdState *state);
 unsigned td_soft_varies(const tdBody *body);
 void td_soft_vary(const tdModel *model, const tdBody *body, tdState *state);
 

@@ -558,13 +558,24 @@ static tdStatus list_coupled(build *w, tdArena *scratch, tdError *error)
         }
     for (int64_t b = 0; b < soft->pattern.blocks; b++)
         soft->n_coupled += coupled[b];
+    if (soft->n_coupled == 0)
+        return TD_OK;
     soft->coupled = TD_TAKE(w->arena, int32_t, soft->n_coupled);
-    if (soft->coupled == NULL)
+    soft->coupled_column = TD_TAKE(w->arena, int32_t, soft->n_coupled);
+    soft->coupled_row = TD_TAKE(w->arena, int32_t, soft->n_nodes + 1);
+    if (soft->coupled == NULL || soft->coupled_column == NULL || soft->coupled_row == NULL)
         return td_fail_memory(error, "the pattern of the matrix");
     int32_t n = 0;
-    for (int64_t b = 0; b < soft->pattern.blocks; b++)
-        if (coupled[b])
-            soft->coupled[n++] = (int32_t)b;
+    for (int64_t i = 0; i < soft->n_nodes; i++)
+    {
+        for (int64_t b = soft->pattern.row[i]; b < soft->pattern.row[i + 1]; b++)
+            if (coupled[b])
+            {
+                soft->coupled_column[n] = soft->pattern.column[b];
+                soft->coupled[n++] = (int32_t)b;
+            }
+        soft->coupled_row[i + 1] = n;
+    }
     return TD_OK;
 }
 

@@ -48,21 +48,20 @@ void td_soft_pull(const tdBody *body, const tdState *state, const tdPointSet *se
                 row[3 * (int64_t)k + c] = set->weights[k] * f[3 * (int64_t)p + c];
 }
 
-static int compare(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-// Adds weight H to the block (a, b) of the pair, transposed when it is stored the other way round.
+// Adds weight H to the block (a, b) of the pair, transposed when it is stored the other way round. A constraint of
+// which no stiffness was announced has no block: it is only a matter of convergence.
 static void add_block(const tdSoft *soft, double *to, int32_t a, int32_t b, double weight, const double H[9])
 {
     bool turned = a < b;
-    int32_t block = td_block_find(&soft->pattern, turned ? b : a, turned ? a : b);
-    const int32_t *slot = bsearch(&block, soft->coupled, (size_t)soft->n_coupled, sizeof block, compare);
-    if (slot == NULL)
-        return; // a constraint of which no stiffness was announced: it is only a matter of convergence
-    double *B = to + 9 * (slot - soft->coupled);
+    int32_t row = turned ? b : a, column = turned ? a : b;
+    if (soft->coupled_row == NULL)
+        return;
+    int32_t slot = soft->coupled_row[row], end = soft->coupled_row[row + 1]; // some ten
+    while (slot < end && soft->coupled_column[slot] != column)
+        slot++;
+    if (slot == end)
+        return;
+    double *B = to + 9 * (int64_t)slot;
     for (int r = 0; r < 3; r++)
         for (int c = 0; c < 3; c++)
             B[3 * r + c] += weight * (turned ? H[3 * c + r] : H[3 * r + c]);

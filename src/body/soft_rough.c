@@ -30,13 +30,23 @@ bool td_soft_is_rough(const tdModel *model, const tdBody *body, const tdState *s
            settings->solver == TD_SOLVER_AUTO && settings->solver_tolerance >= ROUGH_TOLERANCE;
 }
 
+bool td_soft_columns_ahead(const tdModel *model, const tdBody *body, const struct tdColumnsAhead *ahead,
+                           tdLinearMore *out)
+{
+    if (ahead->n == 0 || !ahead->wanted[body->index])
+        return false;
+    *out = (tdLinearMore){
+        .n = ahead->n, .stride = model->coords, .b = ahead->b + body->first, .x = ahead->x + body->first};
+    return true;
+}
+
 // *done false: as it stands it cannot be.
 tdStatus td_soft_solve_roughly(const tdModel *model, const tdBody *body, tdState *state, const double *rhs, bool *done)
 {
     tdSoftState *mine = mine_of(body, state);
     struct tdColumnsAhead *ahead = &state->ahead;
-    tdLinearMore more = {
-        .n = ahead->n, .stride = model->coords, .b = ahead->b + body->first, .x = ahead->x + body->first};
+    tdLinearMore more = {0};
+    td_soft_columns_ahead(model, body, ahead, &more);
     tdLinearResult result;
     TD_TRY(td_linear_rough(mine->linear, state->tasks, mine->A, rhs, state->dv + body->first, &more, &result,
                            &state->report.error));

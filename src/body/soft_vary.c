@@ -24,3 +24,12 @@ void td_soft_vary(const tdModel *model, const tdBody *body, tdState *state)
     if (mine->async != NULL)
         td_async_forget(mine->async);
 }
+
+// A v' = s de D v of the next velocity v': what is damped creeps on. Inertia is left out: it is little where tissue is
+// touched, and would take a solution.
+double td_soft_keeps(const tdBody *body, const tdState *state)
+{
+    const tdScheme *scheme = &state->model->scheme;
+    double damped = scheme->de * td_soft_beta(body->soft, (const tdSoftState *)state->bodies[body->index]);
+    return damped > 0 ? damped / (damped + scheme->ce) : 0;
+}

@@ -46,6 +46,7 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
     int n = model->n_actuators, n_e = effector_rows(model), n_c = n + further_rows(model), held = 0;
     int effectors = n_e;
     bool touch = n_e > 0 && model->touches;
+    int read = touch ? td_condense_touch_most(model, effectors) : 0;
     n_e += n_e > 0 ? n : 0;       // and the rows that damp
     n_e += touch ? effectors : 0; // what contact blocks of them
     n_c += touch ? TD_MOST_KEPT + model->n_effectors : 0;
@@ -66,8 +67,8 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
         double **array;
         int64_t count;
     } list[] = {
-        {&cd->X, n * model->coords},
-        {&cd->B, n * model->coords},
+        {&cd->X, (read + n) * model->coords},
+        {&cd->B, (read + n) * model->coords},
         {&cd->psi, held * model->coords},
         {&cd->now, n},
         {&cd->next, n},
@@ -92,6 +93,8 @@ tdStatus td_condense_create(const tdModel *model, tdState *state, tdError *error
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
             return td_fail_memory(error, "the condensed problem");
+    cd->X += read * model->coords; // what is read beside contact stands before them
+    cd->B += read * model->coords;
     state->ahead.wanted = TD_TAKE(arena, bool, model->n_bodies);
     state->ahead.done = TD_TAKE(arena, bool, model->n_bodies);
     state->ahead.rough = TD_TAKE(arena, bool, model->n_bodies);
@@ -209,16 +212,21 @@ void td_condense_ahead(const tdModel *model, tdState *state)
 {
     struct tdCondensed *cd = state->constraint->condensed;
     struct tdColumnsAhead *ahead = &state->ahead;
+    bool steers = state->joined && state->constraint->inverse;
     ahead->n = 0;
-    if (cd == NULL || state->columns == 0 || state->joined || state->friction != NULL)
+    if (cd == NULL || state->columns == 0 || (state->joined && !steers) || state->friction != NULL)
         return; // of the last two, bodies or rows may still change
     list_unknowns(model, state, cd);
+    if (steers)
+        td_condense_touch_rows(model, state, cd);
+    int read = steers ? cd->n_read : 0;
     for (int i = 0; i < model->n_bodies; i++)
     {
         ahead->wanted[i] = true;
         ahead->done[i] = ahead->rough[i] = false;
         for (int k = 0; k < cd->n; k++)
             ahead->wanted[i] = ahead->wanted[i] && touches(&model->actuators[cd->unknown[k]], i);
+        ahead->wanted[i] = ahead->wanted[i] && (!steers || td_condense_touch_all(model, cd, &model->bodies[i]));
     }
     // What costs least energy depends on columns to more digits than that targets are reached.
     ahead->exactly = state->constraint->inverse;
@@ -228,9 +236,9 @@ void td_condense_ahead(const tdModel *model, tdState *state)
             ahead->complete = complete_loads;
         else
             effort_load(model, state, &model->actuators[cd->unknown[k]], cd->B + k * model->coords);
-    ahead->n = cd->n;
-    ahead->b = cd->B;
-    ahead->x = cd->X;
+    ahead->n = read + cd->n;
+    ahead->b = cd->B - read * model->coords;
+    ahead->x = cd->X - read * model->coords;
 }
 
 // X = A^-1 b, body by body; held coordinates move as they are told.

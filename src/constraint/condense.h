@@ -51,7 +51,7 @@ struct tdCondensed
     int n_blocked;           ///< rows of E behind those of errors: motion that contact blocks
     double *size;            ///< by unknown: of the region of trust, per unit
     double *blocked;         ///< scratch of td_condense_unblock
-    double *Y, *Y_right;     ///< columns A^-1 J' of rows that are read, and what they answer to
+    double *Y, *Y_right;     ///< columns A^-1 J' of rows that are read, and what they answer to: before X and B
     int n_read, *read;       ///< these rows: those of effectors, then of cables with friction
     double reach;            ///< of the region of trust
     int n_kept;              ///< rows that keep contacts as they are
@@ -138,7 +138,13 @@ typedef struct tdTouchReading
 /// Room for it, where bodies can touch; n: actuators, n_e: rows of effectors.
 tdStatus td_condense_touch_create(const tdModel *model, tdState *state, struct tdCondensed *cd, int n_e,
                                   tdError *error);
-/// Columns A^-1 J' of rows that are read.
+/// Rows that are read, most.
+int td_condense_touch_most(const tdModel *model, int n_e);
+/// Lists these rows and what their columns answer to, which stand before those of unknowns in X and B.
+void td_condense_touch_rows(const tdModel *model, const tdState *state, struct tdCondensed *cd);
+/// Whether all of them act on a body.
+bool td_condense_touch_all(const tdModel *model, const struct tdCondensed *cd, const tdBody *body);
+/// Columns A^-1 J' of rows that are read, where they did not come with the free motion.
 tdStatus td_condense_touch_columns(const tdModel *model, tdState *state, struct tdCondensed *cd);
 /// How many of them there will be.
 int td_condense_touch_count(const tdModel *model, const tdState *state);

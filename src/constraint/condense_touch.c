@@ -25,10 +25,15 @@ static int friction_rows(const tdModel *model)
     return n;
 }
 
+int td_condense_touch_most(const tdModel *model, int n_e)
+{
+    return n_e + friction_rows(model);
+}
+
 tdStatus td_condense_touch_create(const tdModel *model, tdState *state, struct tdCondensed *cd, int n_e, tdError *error)
 {
     tdArena *arena = &state->arena;
-    int64_t n = model->n_actuators, read = n_e + friction_rows(model), forces = model->n_effectors;
+    int64_t n = model->n_actuators, read = td_condense_touch_most(model, n_e), forces = model->n_effectors;
     struct
     {
         double **array;
@@ -43,8 +48,6 @@ tdStatus td_condense_touch_create(const tdModel *model, tdState *state, struct t
         {&cd->E_full, n_e * n},
         {&cd->size, n},
         {&cd->blocked, 4 * (int64_t)n_e * n_e + 3 * n_e + n},
-        {&cd->Y, read * model->coords},
-        {&cd->Y_right, read * model->coords},
         {&cd->kept, TD_MOST_KEPT * n},
         {&cd->kept_low, TD_MOST_KEPT},
         {&cd->force_row, forces * n},
@@ -103,18 +106,35 @@ static bool acts_on(const tdModel *model, int row, const tdBody *body)
     return false;
 }
 
-tdStatus td_condense_touch_columns(const tdModel *model, tdState *state, struct tdCondensed *cd)
+void td_condense_touch_rows(const tdModel *model, const tdState *state, struct tdCondensed *cd)
 {
     cd->n_read = list_rows(model, state, cd->read);
+    cd->Y = cd->X - cd->n_read * model->coords;
+    cd->Y_right = cd->B - cd->n_read * model->coords;
     memset(cd->Y_right, 0, (size_t)(cd->n_read * model->coords) * sizeof *cd->Y_right);
     memset(cd->Y, 0, (size_t)(cd->n_read * model->coords) * sizeof *cd->Y);
     for (int i = 0; i < cd->n_read; i++)
         for (int64_t k = model->row_start[cd->read[i]]; k < model->row_start[cd->read[i] + 1]; k++)
             cd->Y_right[i * model->coords + model->row_coord[k]] += state->constraint->J[k];
+}
+
+bool td_condense_touch_all(const tdModel *model, const struct tdCondensed *cd, const tdBody *body)
+{
+    for (int i = 0; i < cd->n_read; i++)
+        if (!acts_on(model, cd->read[i], body))
+            return false;
+    return true;
+}
+
+tdStatus td_condense_touch_columns(const tdModel *model, tdState *state, struct tdCondensed *cd)
+{
+    bool known = state->ahead.n > 0; // with the free motion
+    if (!known)
+        td_condense_touch_rows(model, state, cd);
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
-        for (int i = 0, end = 0; i < cd->n_read; i = end)
+        for (int i = 0, end = 0; i < cd->n_read && !(known && state->ahead.done[b]); i = end)
         {
             bool acts = acts_on(model, cd->read[i], body);
             for (end = i + 1; end < cd->n_read && acts_on(model, cd->read[end], body) == acts; end++)

@@ -250,14 +250,14 @@ typedef struct tdContactState
 
 /// compile_contact.c: model->contact, when the scene asks for it.
 tdStatus td_compile_contact(tdModel *model, const tdSettings *settings, tdError *error);
-/// compile_sleep.c: who may sleep, for contact_sleep.c.
-tdStatus td_compile_sleep(tdModel *model, tdError *error);
 /// suit_contact.c: what it does not go together with; the second once colliders are known.
 tdStatus td_contact_suits(const tdModel *model, tdError *error);
 tdStatus td_contact_turning_suits(const tdModel *model, int n_colliders, tdError *error);
 /// compile_attach.c, compile_coupling.c: bonds of model->contact.
 tdStatus td_compile_bonds(tdModel *model, tdError *error);
 tdStatus td_compile_couplings(tdModel *model, int64_t *room, tdError *error);
+/// compile_sleep.c: who may sleep, when the scene lets bodies sleep.
+tdStatus td_compile_sleep(tdModel *model, tdError *error);
 /// A point of a body for one side of a bond; and after both sides: whether something can move, columns and entries.
 struct tdMaterialPoint;
 tdStatus td_bond_point(tdModel *model, tdPointSet *set, int body, const struct tdMaterialPoint *point,

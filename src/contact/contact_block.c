@@ -533,6 +533,19 @@ tdStatus td_contact_soften(const tdModel *model, tdState *state)
 
 // ---------------------------------------------------------------- the solution
 
+// By block: whether anything pushes on it.
+static bool *find_pushed(tdProblem *problem)
+{
+    bool *pushed = TD_STACK_TAKE(&problem->entries, bool, problem->n_blocks + 1);
+    for (int32_t b = 0; pushed != NULL && b < problem->n_blocks; b++)
+        pushed[b] = false;
+    for (int32_t c = 0; pushed != NULL && c < problem->n_constraints; c++)
+        for (int r = 0; r < problem->constraints[c].law.rows; r++)
+            for (int k = 0; k < problem->constraints[c].sides && problem->gamma[TD_SAP_ROWS * (int64_t)c + r] != 0; k++)
+                pushed[problem->constraints[c].side[k].block] = true;
+    return pushed;
+}
+
 // dv += X times the change of efforts, and what else moves what takes part moves the rest of the body with it.
 static tdStatus recover(const tdModel *model, tdState *state, const tdBody *body)
 {
@@ -580,6 +593,10 @@ static void move(const tdModel *model, tdState *state, const tdBody *body, int k
 tdStatus td_contact_recover(const tdModel *model, tdState *state)
 {
     tdContactState *cs = state->contact;
+    tdStackMark mark = td_stack_mark(&cs->problem->entries);
+    const bool *pushed = find_pushed(cs->problem);
+    if (pushed == NULL)
+        return td_fail_memory(&state->report.error, "the constraint problem");
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
@@ -587,7 +604,7 @@ tdStatus td_contact_recover(const tdModel *model, tdState *state)
         if (mine->block < 0)
             continue;
         const tdSapBlock *block = &cs->problem->blocks[mine->block];
-        if (mine->condensed)
+        if (mine->condensed && pushed[mine->block])
             TD_TRY(recover(model, state, body));
         for (int32_t i = 0; i < mine->part.n && !mine->condensed; i++)
         {
@@ -600,5 +617,6 @@ tdStatus td_contact_recover(const tdModel *model, tdState *state)
         for (int32_t j = 0; j < mine->n_moved; j++)
             move(model, state, body, mine->moved[j], block->v[mine->n_scalar + j]);
     }
+    td_stack_release(&cs->problem->entries, mark);
     return TD_OK;
 }

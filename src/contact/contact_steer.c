@@ -471,16 +471,16 @@ tdStatus td_contact_steer(const tdModel *model, tdState *state)
 
 // ---------------------------------------------------------------- the solution
 
-// The contact that does most against the way that efforts would take if nothing were touched.
+// The contact that does most against the way that efforts would take if nothing were touched, by what it bears already
+// and what it would bear more.
 static int32_t most_blocking(tdState *state, const tdSteer *steer)
 {
     const struct tdCondensed *cd = state->constraint->condensed;
     const tdProblem *problem = state->contact->problem;
     int n = cd->n;
-    double *d = state->contact->direction, worst = 0;
+    const double *d = state->contact->direction;
+    double worst = 0;
     int32_t found = -1;
-    for (int k = 0; k < n; k++)
-        d[k] = cd->next[k] - cd->now[k];
     for (int32_t c = 0; c < problem->n_constraints; c++)
     {
         double against = 0;
@@ -489,7 +489,7 @@ static int32_t most_blocking(tdState *state, const tdSteer *steer)
         for (int r = 0; r < TD_SAP_ROWS; r++)
         {
             int64_t at = TD_SAP_ROWS * (int64_t)c + r;
-            double impulse = along(steer->dgamma + at * n, d, n);
+            double impulse = problem->gamma[at] + along(steer->dgamma + at * n, d, n);
             for (int i = 0; i < cd->n_e && impulse != 0; i++)
                 against += cd->error[i] * steer->W[i * steer->n_rows + at] * impulse;
         }
@@ -502,20 +502,33 @@ static int32_t most_blocking(tdState *state, const tdSteer *steer)
     return found;
 }
 
-#define BLOCKS 0.05 // of the error, by which it would be less in a step without contact
+#define BLOCKS 0.005 // of the error, or of the size where that is less: by so much it would be less without contact
 
+// Whether the same step without contact would come nearer, although it begins where contact has led so far; and which
+// contact is in the way.
 static void report_block(const tdModel *model, tdState *state, const tdSteer *steer)
 {
     tdContactState *cs = state->contact;
     struct tdCondensed *cd = state->constraint->condensed;
     tdReport *report = &state->report;
+    tdStackMark mark = td_stack_mark(&cs->problem->entries);
+    double *none = td_stack_take(&cs->problem->entries, steer->n_z + 1, sizeof *none);
+    double said = INFINITY;
     cd->n_kept = 0;
     cd->reach = INFINITY;
-    td_condense_touch_base(model, state, steer->y, steer->push, steer->dpush, cs->readings);
-    td_condense_touch_free(cd);
-    td_condense_choose(state, cd, 0);
-    if (!(steer->place.error - td_condense_touch_said(cd, false) > fmax(steer->tolerance, BLOCKS * steer->place.error)))
+    if (none != NULL)
+    {
+        memset(none, 0, (size_t)steer->n_z * sizeof *none);
+        td_condense_touch_base(model, state, steer->y, none, NULL, cs->readings);
+        td_condense_choose(state, cd, 0);
+        said = td_condense_touch_said(cd, false);
+        for (int k = 0; k < cd->n; k++)
+            cs->direction[k] = cd->next[k] - cd->now[k];
+    }
+    td_stack_release(&cs->problem->entries, mark);
+    if (!(steer->place.error - said > fmax(steer->tolerance, BLOCKS * fmin(steer->place.error, model->size))))
         return;
+    td_condense_touch_base(model, state, steer->y, steer->push, steer->dpush, cs->readings);
     int32_t c = most_blocking(state, steer);
     if (c < 0)
         return;

@@ -32,7 +32,8 @@ typedef struct tdArrival
     double inertia;          ///< about the same, mass times the square of the distance [kg m^2]
     double drift;            ///< [J] of the motion of that centre
     double braked;           ///< the share of it that damping by mass takes in a second
-    double unpaid;           ///< [J] that the step would have lifted it above its energy, had it gone its whole way
+    double unpaid;           ///< [J] that the step would have lifted it above its energy, had it gone its whole way, or
+                             ///< that laws did which were taken elsewhere than where it ended
 } tdArrival;
 
 /// A body in the constraint problem: the velocities that take part in it, and their inertia with all others condensed
@@ -294,6 +295,9 @@ struct tdBodyOps
     void (*vary)(const tdModel *model, const tdBody *body, tdState *state);
     /// Optional: effort of one of the body's own drives (tdActuator.servo) at the end of the last step.
     double (*effort)(const tdBody *body, const tdState *state, int drive);
+    /// Optional: the share of its velocity that the body keeps in the next step where all forces from outside stay as
+    /// they are: 1 where only inertia resists, 0 where only stiffness does. Without it none.
+    double (*keeps)(const tdBody *body, const tdState *state);
     /// Optional, of bodies on supports that have no coordinate: momentum that the body gained a second in the last
     /// step, and its weight; false: it stands on none.
     bool (*gain)(const tdBody *body, const tdState *state, double gain[3], double weight[3]);

@@ -33,7 +33,7 @@ struct tdState
     double *parameters; ///< what the robot is, see td_state_gravity() and the like; a reset leaves them
     double time;
     int64_t steps;
-    double *q, *v, *a;      ///< positions [m], velocities [m/s], accelerations (Newmark)
+    double *q, *v, *a;      ///< positions [m], velocities [m/s], accelerations (Newmark), else mean velocities
     double *reaction;       ///< [N] on held coordinates, zero elsewhere
     double *override;       ///< by input: value set by the caller, NAN = scene's motion
     double *springs;        ///< TD_SPRING_NUMBERS each (body/spring.h)
@@ -79,6 +79,7 @@ struct tdState
     // the step as a whole
     bool newton;               ///< iterate to the tolerance: the scene says so, or one linearization went wrong
     bool follow;               ///< lagged rotations follow each iterate
+    double forcing;            ///< share of a right-hand side that iterative solvers may leave in this pass
     bool sparing;              ///< bodies that are solved whole leave their free motion to the problem
     bool calm;                 ///< even where actuators may make A indefinite
     struct tdMonitor *monitor; ///< of monitor.h

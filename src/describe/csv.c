@@ -137,7 +137,12 @@ static tdStatus read_time_name(Csv *csv, const char **from, const char *to)
         csv->own = true;
         *from = second;
     }
-    if (!next_cell(from, to, cell) || !cut_unit(cell, &unit) || strcmp(cell, csv->own ? "time" : "t") != 0)
+    bool whole = next_cell(from, to, cell);
+    if (*from == NULL && strpbrk(cell, ";\t") != NULL)
+        return CSV_FAIL(csv, NULL,
+                        "the names are separated by %s; tables have commas between cells, and points as decimal marks",
+                        strchr(cell, ';') != NULL ? "semicolons" : "tabs");
+    if (!whole || !cut_unit(cell, &unit) || strcmp(cell, csv->own ? "time" : "t") != 0)
         return CSV_FAIL(csv, NULL, "the first column is named '%.40s', expected 't', the time in seconds", cell);
     return set_unit(csv, "t", TD_DIM_TIME, unit, &csv->columns[0]);
 }
@@ -370,7 +375,8 @@ tdStatus td_csv_parse(const char *text, size_t length, const char *name, const t
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
         csv.at += 3;
     out->n_names = out->n_times = 0;
-    tdStatus status = parse(&csv);
+    bool wide = length >= 2 && (memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0);
+    tdStatus status = wide ? CSV_FAIL(&csv, NULL, "the file is in UTF-16; save it as CSV in UTF-8") : parse(&csv);
     if (status != TD_OK)
         td_error_clean(error);
     return status;

@@ -440,6 +440,15 @@ typedef enum tdBasisKind
 } tdBasisKind;
 
 /// How a reduced model of one body is made.
+/// A number of the scene that differs from run to run of training.
+typedef struct tdSceneVary
+{
+    int line;
+    const char *set; ///< which one, as for --set
+    double from, to;
+    const char *unit; ///< of both; "": none
+} tdSceneVary;
+
 typedef struct tdSceneReduction
 {
     int line; ///< 0: not given, all defaults
@@ -461,8 +470,10 @@ typedef struct tdSceneReduction
     int max_modes;
     tdFrameChoice frame;
     double contact_friction; ///< in training; NAN: that of the scene
-    bool follow;             ///< not of the file: training runs the scene as it is, step by step (walker.h)
-    int64_t memory;          ///< [bytes] that the work may take
+    int runs, n_vary;        ///< samples motion, with contact: how often the scene runs, and what differs
+    tdSceneVary *vary;
+    bool follow;    ///< not of the file: training runs the scene as it is, step by step (walker.h)
+    int64_t memory; ///< [bytes] that the work may take
     uint64_t seed;
 } tdSceneReduction;
 

@@ -248,6 +248,8 @@ tdStatus td_device_open(const char *spec, double period, double clock, const tdS
 {
     const char *rest = NULL;
     *out = NULL;
+    if ((begins(spec, "trace:", &rest) || begins(spec, "hand:", &rest)) && *rest == '\0')
+        return td_fail(error, TD_ERROR_USAGE, "'%s' names no file; write %sFILE.csv", spec, spec);
     if (begins(spec, "trace:", &rest))
         return td_device_trace(rest, clock, out, error);
     if (begins(spec, "hand:", &rest))
@@ -265,7 +267,8 @@ tdStatus td_device_open(const char *spec, double period, double clock, const tdS
     if (strcmp(spec, "auto") == 0)
         return search(settings, out, error);
     return td_fail(error, TD_ERROR_USAGE,
-                   "there is no device '%.80s'; devices are trace:FILE.csv, hand:FILE.csv, udp:PORT, forcedimension, "
-                   "openhaptics, haply, auto",
+                   "there is no device '%.80s'; devices are FILE.csv (a recorded motion; with another ending "
+                   "trace:FILE), hand:FILE.csv, udp:PORT, udp:ADDRESS:PORT, forcedimension, openhaptics, haply, "
+                   "haply:PORT, haply:ADDRESS:PORT, auto",
                    spec);
 }

@@ -146,8 +146,8 @@ static void keep_slip(tdFeel *feel, tdFelt *out)
         const double *lambda = feel->lambda + 3 * c;
         double most = local->contact[c].mu * lambda[2];
         bool bears = lambda[2] > 0, slips = bears && hypot(lambda[0], lambda[1]) >= most * (1 - 1e-9);
-        out->active += bears;
-        out->slipping += slips;
+        out->active += bears && !local->contact[c].inner;
+        out->slipping += slips && !local->contact[c].inner;
         for (int r = 0; r < 2 && (slips || !bears); r++)
         {
             feel->slip[3 * c + r] += feel->gap[3 * c + r];
@@ -204,7 +204,7 @@ void td_feel(tdFeel *feel, const tdCoupling *coupling, const tdPose *device, dou
     out->fade = fmin(1, fmax(0, 1 - (age - settings->late * h) / settings->fade));
     if (feel->local->n > 0)
     {
-        place_gaps(feel, device, fmin(age, settings->ahead * h));
+        place_gaps(feel, device, fmin(age, settings->ahead * h) + feel->local->lead);
         out->converged = false;
         while (out->sweeps < settings->sweeps && !out->converged)
         {

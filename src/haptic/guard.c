@@ -34,8 +34,7 @@ void td_guard_start(tdGuard *guard, const tdGuardSettings *settings)
 
 const char *td_guard_fault(tdGuardFault fault)
 {
-    static const char *const names[] = {"fine", "nothing was received from the other thread",
-                                        "the device sent an impossible pose",
+    static const char *const names[] = {"fine", "nothing was received for 10 ms", "the device sent an impossible pose",
                                         "the simulation requested an impossible force"};
     return names[fault];
 }
@@ -88,6 +87,7 @@ static bool is_pose(const tdGuard *guard, const double *x)
 static void begin_fault(tdGuard *guard, tdGuardFault fault)
 {
     guard->faults += guard->fault == TD_GUARD_FINE;
+    guard->begun[fault] += guard->fault == TD_GUARD_FINE;
     guard->fault = fault;
 }
 

@@ -62,8 +62,9 @@ typedef struct tdGuard
     double blind;                   ///< [s] since the last pose
     double silent;                  ///< [s] since the other side was heard
     tdGuardFault fault;
-    double left;                   ///< share of the force that a ramp to zero has left
-    int64_t limited, faults, cuts; ///< ticks: of passivity; faults that began; forces cut to the maximum
+    double left;                           ///< share of the force that a ramp to zero has left
+    int64_t limited, faults, cuts;         ///< ticks: of passivity; faults that began; forces cut to the maximum
+    int64_t begun[TD_GUARD_BAD_FORCE + 1]; ///< of these faults, by their kind
 } tdGuard;
 
 void td_guard_start(tdGuard *guard, const tdGuardSettings *settings);

@@ -7,6 +7,7 @@
 #include "core/rotation.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,19 @@ tdHapticSettings td_default_haptic(void)
 
 // ---------------------------------------------------------------- life
 
+// "a, b": what a hand could hold; follows none.
+static void list_tools(const tdModel *model, char *out, size_t size)
+{
+    size_t n = 0;
+    out[0] = '\0';
+    for (int b = 0; b < model->n_bodies; b++)
+        if (model->bodies[b].guided != NULL && model->bodies[b].guided->follows < 0 && n < size)
+            n += (size_t)snprintf(out + n, size - n, "%s'%s'", n > 0 ? ", " : "", model->bodies[b].name);
+}
+
 static tdStatus find_tool(const tdModel *model, const char *name, int *out, tdError *error)
 {
+    char known[200];
     *out = -1;
     for (int b = 0; b < model->n_bodies; b++)
     {
@@ -34,15 +46,19 @@ static tdStatus find_tool(const tdModel *model, const char *name, int *out, tdEr
         if (body->guided == NULL || body->guided->follows >= 0 || (name != NULL && strcmp(body->name, name) != 0))
             continue;
         if (*out >= 0)
-            return td_fail(error, TD_ERROR_USAGE, "bodies '%s' and '%s' are guided; say which one the hand holds",
-                           model->bodies[*out].name, model->bodies[b].name);
+            return td_fail(error, TD_ERROR_USAGE,
+                           "bodies '%s' and '%s' are guided; say which one the hand holds (--tool NAME), or give each "
+                           "a device (--device %s=DEVICE,%s=DEVICE)",
+                           model->bodies[*out].name, model->bodies[b].name, model->bodies[*out].name,
+                           model->bodies[b].name);
         *out = b;
     }
     if (*out >= 0)
         return TD_OK;
-    return name != NULL
-               ? td_fail(error, TD_ERROR_INPUT, "there is no body '%s' with 'guided: true' that a hand could hold",
-                         name)
+    list_tools(model, known, sizeof known);
+    return name != NULL && known[0] != '\0'
+               ? td_fail(error, TD_ERROR_INPUT,
+                         "there is no body '%s' with 'guided: true' that a hand could hold; there is %s", name, known)
                : td_fail(error, TD_ERROR_INPUT, "the scene has no tool: give it a rigid body with 'guided: true'");
 }
 
@@ -145,6 +161,7 @@ static tdStatus place_tool(tdHaptic *haptic, const tdModel *model, tdState *stat
     if (!td_exchange_take(&haptic->poses))
         return TD_OK;
     const tdHapticPose *pose = &haptic->pose[haptic->poses.reading];
+    haptic->posed = pose->clock;
     for (int k = 0; k < 6; k++)
         TD_TRY(td_state_set_input(model, state, haptic->input[k], pose->q[k]));
     for (int k = 0; k < 3 && haptic->jaw_input[0] >= 0; k++)
@@ -157,6 +174,8 @@ static tdStatus publish(tdHaptic *haptic, const tdModel *model, tdState *state, 
     tdLocalSlots *slots = haptic->locals;
     tdLocal *local = &slots->slot[slots->exchange.writing];
     TD_TRY(td_local_make(haptic->maker, model, state, clock, local, &state->report.error));
+    // Surfaces go on from when the tool was where the step has it.
+    local->lead = fmin(fmax(clock - haptic->posed, 0), local->h);
     haptic->published++;
     haptic->left_out += local->left_out > 0;
     haptic->most_contacts = local->n > haptic->most_contacts ? local->n : haptic->most_contacts;
@@ -206,7 +225,7 @@ static bool take_pose(tdHaptic *haptic, const double *position, const double *ro
 }
 
 // Where the tool is, for the simulation. In a trocar its way is all: the simulation turns it.
-static void tell_pose(tdHaptic *haptic, const tdPose *tool)
+static void tell_pose(tdHaptic *haptic, const tdPose *tool, double clock)
 {
     tdHapticPose *pose = &haptic->pose[haptic->poses.writing];
     td_guided_coordinates(haptic->guided, tool, haptic->turn, pose->q);
@@ -214,6 +233,7 @@ static void tell_pose(tdHaptic *haptic, const tdPose *tool)
         memcpy(pose->q + 3, haptic->turn, sizeof haptic->turn);
     memcpy(haptic->turn, pose->q + 3, sizeof haptic->turn);
     pose->grip = haptic->grip;
+    pose->clock = clock;
     td_exchange_publish(&haptic->poses);
 }
 
@@ -237,7 +257,7 @@ void td_haptic_tick(tdHaptic *haptic, double clock, const double position[3], co
     double step = haptic->settings.period / CLOSING;
     haptic->grip += fmin(fmax(haptic->grip_target - haptic->grip, -step), step);
     if (good)
-        tell_pose(haptic, &felt.tool);
+        tell_pose(haptic, &felt.tool, clock);
     haptic->ticks++;
     haptic->unsolved += !felt.converged;
     haptic->residual = felt.converged ? haptic->residual : fmax(haptic->residual, felt.residual);

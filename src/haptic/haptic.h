@@ -15,6 +15,7 @@ typedef struct tdHapticPose
 {
     double q[6]; ///< inputs of the guided body: way, rotation vector
     double grip; ///< 0: open, 1: closed
+    double clock;
 } tdHapticPose;
 
 struct tdHaptic
@@ -29,6 +30,7 @@ struct tdHaptic
     tdCoupling coupling;
     // simulation
     tdLocalMaker *maker;
+    double posed;                ///< clock of the pose that the simulation has
     int64_t published, left_out; ///< local models; those without all contacts within reach
     int most_contacts;
     // between

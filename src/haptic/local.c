@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define MOST_OTHERS 900 // rows of others that are taken into account: their matrix is dense
+#define MOST_HELD   8   // free bodies that a tool presses at once
 
 tdStatus td_local_create(const tdModel *model, int body, const tdCoupling *coupling, tdLocalMaker **out, tdError *error)
 {
@@ -115,24 +116,72 @@ static int choose_open(const tdLocalMaker *maker, const tdModel *model, const td
     return n;
 }
 
-// Contacts of the tool: all that bear a force, then the nearest others while there is room. Sorted by their numbers.
-static bool choose(tdLocalMaker *maker, const tdModel *model, const tdContactState *cs, const tdProblem *problem,
-                   int *left_out)
+static int body_of(const tdModel *model, const tdContactSide *side)
 {
+    return model->contact->colliders[side->collider].body;
+}
+
+static double keeps(const tdModel *model, const tdState *state, int body)
+{
+    const tdBodyOps *ops = model->bodies[body].ops;
+    return ops->keeps != NULL ? ops->keeps(&model->bodies[body], state) : 0;
+}
+
+// Free rigid bodies that the tool presses, MOST_HELD at most; returns how many.
+static int find_held(const tdLocalMaker *maker, const tdModel *model, const tdState *state, int held[MOST_HELD])
+{
+    const tdProblem *problem = state->problem;
+    int n = 0;
+    for (int32_t c = 0; c < problem->n_constraints && n < MOST_HELD; c++)
+    {
+        const tdContact *contact = contact_of(problem, state->contact, c);
+        int sign = contact != NULL && bears(problem, c) ? tool_sign(maker, model, contact) : 0;
+        int body = sign != 0 ? body_of(model, sign > 0 ? &contact->a : &contact->b) : -1;
+        bool known = sign == 0 || keeps(model, state, body) < 1;
+        for (int k = 0; k < n; k++)
+            known = known || held[k] == body;
+        if (!known)
+            held[n++] = body;
+    }
+    return n;
+}
+
+// A contact of such a body with something else.
+static bool is_inner(const tdLocalMaker *maker, const tdModel *model, const tdState *state, int n, const int *held,
+                     int32_t c)
+{
+    const tdContact *contact = contact_of(state->problem, state->contact, c);
+    if (n == 0 || contact == NULL || !bears(state->problem, c) || tool_sign(maker, model, contact) != 0)
+        return false;
+    for (int k = 0; k < n; k++)
+        if (held[k] == body_of(model, &contact->a) || held[k] == body_of(model, &contact->b))
+            return true;
+    return false;
+}
+
+// Contacts of the tool: all that bear a force, then the nearest others while there is room. Sorted by their numbers.
+static bool choose(tdLocalMaker *maker, const tdModel *model, const tdState *state, int *left_out)
+{
+    const tdContactState *cs = state->contact;
+    const tdProblem *problem = state->problem;
     int32_t open[TD_LOCAL_CONTACTS];
-    int n = 0, n_open = 0;
+    int held[MOST_HELD], n_held = find_held(maker, model, state, held), n = 0, n_open = 0, inner = 0;
     for (int32_t c = 0; c < problem->n_constraints; c++)
     {
         const tdContact *contact = contact_of(problem, cs, c);
         n += contact != NULL && bears(problem, c) && tool_sign(maker, model, contact) != 0;
+        inner += is_inner(maker, model, state, n_held, held, c);
     }
-    int most = n < TD_LOCAL_CONTACTS ? TD_LOCAL_CONTACTS - n : 0;
+    if (n + inner > TD_LOCAL_CONTACTS)
+        n_held = inner = 0;
+    int most = n + inner < TD_LOCAL_CONTACTS ? TD_LOCAL_CONTACTS - n - inner : 0;
     n_open = choose_open(maker, model, cs, problem, most, open, left_out);
+    n += n_open + inner;
     int64_t rooms[2] = {maker->member_room, maker->member_room};
-    if (n + n_open > maker->member_room)
+    if (n > maker->member_room)
     {
-        if (!td_grow((void **)&maker->list, &rooms[0], n + n_open, sizeof *maker->list) ||
-            !td_grow((void **)&maker->members, &rooms[1], n + n_open, sizeof *maker->members))
+        if (!td_grow((void **)&maker->list, &rooms[0], n, sizeof *maker->list) ||
+            !td_grow((void **)&maker->members, &rooms[1], n, sizeof *maker->members))
             return false;
         maker->member_room = rooms[0] < rooms[1] ? rooms[0] : rooms[1];
     }
@@ -142,7 +191,8 @@ static bool choose(tdLocalMaker *maker, const tdModel *model, const tdContactSta
         const tdContact *contact = contact_of(problem, cs, c);
         bool near = k < n_open && open[k] == c;
         k += near;
-        if (near || (contact != NULL && bears(problem, c) && tool_sign(maker, model, contact) != 0))
+        if (near || (contact != NULL && bears(problem, c) && tool_sign(maker, model, contact) != 0) ||
+            is_inner(maker, model, state, n_held, held, c))
             maker->list[maker->n_members++] = c;
     }
     return true;
@@ -291,9 +341,11 @@ static void last_impulses(const tdLocalMaker *maker, const tdLocal *local, doubl
         const tdLocalContact *from = &last->contact[i];
         double force[3] = {0, 0, 0}, nearest = INFINITY;
         int at = -1;
-        for (int k = 0; k < local->n; k++)
+        for (int k = 0; k < local->n && !from->inner; k++)
         {
             double d[3];
+            if (local->contact[k].inner)
+                continue;
             td_subtract3(from->arm, local->contact[k].arm, d);
             if (td_dot3(d, d) < nearest)
             {
@@ -309,6 +361,21 @@ static void last_impulses(const tdLocalMaker *maker, const tdLocal *local, doubl
     }
 }
 
+// What the rows of an inner contact say: its motion and its force, which the tool does not feel.
+static void describe_inner(const tdModel *model, const tdState *state, int32_t c, tdLocalMember *member)
+{
+    const tdProblem *problem = state->problem;
+    tdLocalContact *out = &member->rows;
+    out->inner = true;
+    for (int r = 0; r < 3; r++)
+    {
+        int64_t row = TD_SAP_ROWS * (int64_t)c + r;
+        out->force[r] = problem->gamma[row] / model->scheme.s;
+        out->rate[r] = problem->v_c[row] + problem->drift[row];
+    }
+    member->keeps = 1;
+}
+
 // What the rows of a contact say of the tool: directions, place, friction, force; and how its surface moved.
 static void describe(const tdLocalMaker *maker, const tdModel *model, const tdState *state, int32_t c, tdLocal *local,
                      tdLocalMember *member)
@@ -317,6 +384,15 @@ static void describe(const tdLocalMaker *maker, const tdModel *model, const tdSt
     const tdContact *contact = contact_of(problem, state->contact, c);
     tdLocalContact *out = &member->rows;
     int sign = tool_sign(maker, model, contact);
+    *out = (tdLocalContact){.mu = problem->constraints[c].law.mu};
+    member->R = problem->constraints[c].law.R[2];
+    member->gap = gap_of(model, state->contact, problem, c);
+    memset(member->force, 0, sizeof member->force);
+    if (sign == 0)
+    {
+        describe_inner(model, state, c, member);
+        return;
+    }
     const double *at = sign > 0 ? contact->b.local : contact->a.local;
     double frame[3][3], from[3], to[3], time = model->scheme.method == TD_METHOD_STATIC ? 1 : model->scheme.h;
     const tdBody *body = &model->bodies[model->contact->colliders[(sign > 0 ? contact->b : contact->a).collider].body];
@@ -326,10 +402,7 @@ static void describe(const tdLocalMaker *maker, const tdModel *model, const tdSt
     td_place(&before, at, from);
     td_place(&after, at, to);
     td_subtract3(to, local->tool.t, out->arm);
-    out->mu = problem->constraints[c].law.mu;
-    member->R = problem->constraints[c].law.R[2];
-    member->gap = gap_of(model, state->contact, problem, c);
-    memset(member->force, 0, sizeof member->force);
+    member->keeps = keeps(model, state, body_of(model, sign > 0 ? &contact->a : &contact->b));
     for (int r = 0; r < 3; r++)
     {
         int64_t row = TD_SAP_ROWS * (int64_t)c + r;
@@ -348,6 +421,21 @@ static void describe(const tdLocalMaker *maker, const tdModel *model, const tdSt
     {
         local->force[k] += member->force[k];
         local->torque[k] += torque[k];
+    }
+}
+
+// How surfaces under load go on where no force changes: with the share of their velocity that their body keeps, less
+// where others hold it, whose part in the compliance says how much. (What gives way like a spring stops with the tool.)
+static void go_on(tdLocalMaker *maker, const double *W)
+{
+    const tdDual *dual = &maker->dual;
+    int64_t n = 3 * (int64_t)maker->n_members;
+    for (int64_t i = 0; i < n; i++)
+    {
+        tdLocalMember *member = &maker->members[i / 3];
+        double alone = dual->W[row_of(maker, i) * (dual->n + 1)];
+        if (member->rows.force[2] > 0)
+            member->rows.rate[i % 3] *= alone > 0 ? member->keeps * W[i * (n + 1)] / alone : 0;
     }
 }
 
@@ -405,6 +493,11 @@ static void sum_patch(const tdLocalMaker *maker, int patch, tdLocalContact *out)
         const tdLocalContact *rows = &member->rows;
         if (member->patch != patch)
             continue;
+        if (rows->inner) // it is alone
+        {
+            *out = *rows;
+            return;
+        }
         out->mu += member->share * rows->mu;
         out->force[2] += rows->force[2];
         out->rate[2] += member->share * rows->rate[2];
@@ -437,6 +530,10 @@ static void set_parts(tdLocalMember *member, const tdLocalContact *patch)
 {
     for (int q = 0; q < 3; q++)
     {
+        for (int r = 0; r < 3 && member->rows.inner; r++)
+            member->part[q][r] = q == r;
+        if (member->rows.inner)
+            continue;
         for (int r = 0; r < 2; r++)
             member->part[q][r] = member->share * td_dot3(member->rows.direction[q], patch->direction[r]);
         member->part[q][2] = q == 2 ? member->share : 0;
@@ -498,8 +595,9 @@ static void finish_rows(tdLocalMaker *maker, const tdModel *model, tdLocal *loca
         }
         bool open = !(contact->force[2] > 0);
         contact->b[r] = (r == 2 && open ? gap[i / 3] : 0) - sum;
-        // Of what bears a force the motion follows the tool, and to go on with it would push the tool about.
-        contact->rate[r] = moves && open ? contact->rate[r] - change : 0;
+        // What bears no force went on by itself but for what forces changed since. Of what bears one the motion is
+        // mostly the tool's, and to go on with that would push the tool about: see go_on().
+        contact->rate[r] = !moves ? 0 : open ? contact->rate[r] - change : contact->rate[r];
     }
 }
 
@@ -540,7 +638,7 @@ static void add_coupling(const tdLocalMaker *maker, tdLocal *local)
 static tdStatus make_rows(tdLocalMaker *maker, const tdModel *model, tdState *state, tdLocal *out, tdError *error)
 {
     tdProblem *problem = state->problem;
-    if (!choose(maker, model, state->contact, problem, &out->left_out))
+    if (!choose(maker, model, state, &out->left_out))
         return td_fail_memory(error, "the local model");
     if (maker->n_members == 0)
         return TD_OK;
@@ -557,6 +655,7 @@ static tdStatus make_rows(tdLocalMaker *maker, const tdModel *model, tdState *st
         describe(maker, model, state, maker->list[k], out, &maker->members[k]);
     double *W = maker->dual.S; // of as many entries as the dual, and not needed any more
     TD_TRY(condense(maker, problem, out->others, W, error));
+    go_on(maker, W);
     out->n = make_patches(maker);
     for (int p = 0; p < out->n; p++)
         sum_patch(maker, p, &out->contact[p]);
@@ -576,6 +675,7 @@ tdStatus td_local_make(tdLocalMaker *maker, const tdModel *model, tdState *state
     out->time = state->time;
     out->clock = clock;
     out->h = model->scheme.h;
+    out->lead = 0;
     out->tool = td_guided_pose(body->guided, state->q + body->first);
     out->n = out->left_out = out->others = 0;
     memset(out->force, 0, sizeof out->force);

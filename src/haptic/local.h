@@ -6,7 +6,9 @@
 // C [m/N] is the compliance of what the tool touches, c s J A^-1 J' (S3 eq. 10) with everything else that acts (other
 // contacts, attachments, drives) at its present slope, and of the coupling between tool and device. E has the
 // directions in which rows push the tool. At the tool's pose x_ref in the step the solution is the step's own:
-// forces go on without a jump where nothing moves. Contacts within reach are in it before they touch.
+// forces go on without a jump where nothing moves. Contacts within reach are in it before they touch. So are those that
+// a free rigid body which the tool touches has with others, where there is room: it may stick to a table as the hand
+// turns round, which no slope says of one that slides.
 //
 // The simulation fills one after each step (td_local_publish) and hands it over by three slots (base/exchange.h):
 // neither side waits, and what the haptic thread reads is never written.
@@ -24,6 +26,7 @@ typedef struct tdLocalContact
 {
     double direction[3][3]; ///< two tangents, normal
     double arm[3];          ///< from the tool's origin to the point, at x_ref [m]
+    bool inner;             ///< of a free body that the tool touches, with something else: the tool does not move it
     double mu;
     double force[3]; ///< of the step [N]
     double rate[3];  ///< of what bears no force: how the gap changes by motion of the surface that no force makes [m/s]
@@ -36,6 +39,7 @@ typedef struct tdLocal
     double time;                ///< of the simulation, at the end of the step [s]
     double clock;               ///< of the caller, when it was made [s]
     double h;                   ///< time step [s]
+    double lead;                ///< before `clock`, when the tool was where it is in the step [s]
     tdPose tool;                ///< x_ref
     int n;                      ///< contacts
     int left_out;               ///< contacts within reach that are not in it
@@ -66,6 +70,7 @@ typedef struct tdLocalMember
     double force[3]; ///< in the world [N]
     double gap;      ///< at the end of the step [m]
     double R;        ///< of its law, along the normal
+    double keeps;    ///< share of its velocity that the body which is touched keeps
     int patch;
     double share; ///< of the patch's force
     double part[3][3];

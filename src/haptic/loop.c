@@ -25,7 +25,8 @@ struct tdLoop
     pthread_t thread;
     bool running;
     atomic_bool stop, ended;
-    double start; ///< td_seconds()
+    atomic_int fault; ///< of the last tick
+    double start;     ///< td_seconds()
     tdLoopReport report;
     tdLoopRecord *records;
     int64_t n_records;
@@ -57,7 +58,8 @@ double td_times_quantile(const tdTimes *times, double share)
 
 // ---------------------------------------------------------------- a tick
 
-static void tick(tdHaptic *haptic, tdDevice *device, double clock, tdLoopRecord *record)
+// Returns why there is no force; 0: there may be one.
+static int tick(tdHaptic *haptic, tdDevice *device, double clock, tdLoopRecord *record)
 {
     tdReading reading;
     tdHapticForce felt;
@@ -68,7 +70,7 @@ static void tick(tdHaptic *haptic, tdDevice *device, double clock, tdLoopRecord 
                    &felt);
     device->ops->write(device, clock, felt.force, felt.torque, felt.fault);
     if (record == NULL)
-        return;
+        return felt.fault;
     *record = (tdLoopRecord){
         .time = clock, .fade = felt.fade, .contacts = felt.contacts, .slipping = felt.slipping, .fault = felt.fault};
     for (int k = 0; k < 3; k++)
@@ -79,6 +81,7 @@ static void tick(tdHaptic *haptic, tdDevice *device, double clock, tdLoopRecord 
         record->asked[k] = felt.asked[k];
         record->torque[k] = felt.torque[k];
     }
+    return felt.fault;
 }
 
 void td_loop_lockstep(tdHaptic *haptic, tdDevice *device, double period, int64_t *tick_number, double clock,
@@ -115,7 +118,8 @@ static void *run(void *user)
             loop->report.status = s->step(s->user, clock);
         if (loop->report.status != TD_OK)
             break;
-        tick(loop->haptic, loop->device, clock, loop->n_records < s->records ? &loop->records[loop->n_records] : NULL);
+        tdLoopRecord *record = loop->n_records < s->records ? &loop->records[loop->n_records] : NULL;
+        atomic_store_explicit(&loop->fault, tick(loop->haptic, loop->device, clock, record), memory_order_relaxed);
         loop->n_records += loop->n_records < s->records;
         double done = td_seconds();
         td_times_add(&loop->report.late, began - due);
@@ -190,6 +194,7 @@ tdStatus td_loop_start(tdHaptic *haptic, tdDevice *device, const tdLoopSettings 
     loop->settings = *settings;
     atomic_init(&loop->stop, false);
     atomic_init(&loop->ended, false);
+    atomic_init(&loop->fault, 0);
     if (settings->lock && mlockall(MCL_CURRENT) != 0)
         lament(loop, "memory could not be locked", errno);
     else
@@ -214,6 +219,11 @@ double td_loop_clock(const tdLoop *loop)
 bool td_loop_ended(const tdLoop *loop)
 {
     return atomic_load_explicit(&loop->ended, memory_order_acquire);
+}
+
+int td_loop_fault(const tdLoop *loop)
+{
+    return atomic_load_explicit(&loop->fault, memory_order_relaxed);
 }
 
 const tdLoopReport *td_loop_stop(tdLoop *loop)

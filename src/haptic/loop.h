@@ -55,6 +55,8 @@ tdStatus td_loop_start(tdHaptic *haptic, tdDevice *device, const tdLoopSettings 
                        tdError *error);
 double td_loop_clock(const tdLoop *loop); ///< [s] since it was started, from any thread
 bool td_loop_ended(const tdLoop *loop);   ///< the device has ended, or the time is over
+/// Why there was no force in the last tick, see td_haptic_fault(); 0: none. From any thread.
+int td_loop_fault(const tdLoop *loop);
 /// Ends the thread and waits for it.
 const tdLoopReport *td_loop_stop(tdLoop *loop);
 const tdLoopRecord *td_loop_records(const tdLoop *loop, int64_t *n); ///< after it

@@ -372,6 +372,14 @@ tdStatus td_actuation_frame(tdActuationOutput *output, const tdState *state, tdA
     return write_series(output, &output->cavities, state, error);
 }
 
+tdStatus td_actuation_flush(tdActuationOutput *output, tdError *error)
+{
+    if (output == NULL)
+        return TD_OK;
+    TD_TRY(td_csv_flush(output->actuator_table, error));
+    return td_csv_flush(output->effector_table, error);
+}
+
 tdStatus td_actuation_close(tdActuationOutput *output, tdError *error)
 {
     if (output == NULL)

@@ -41,3 +41,4 @@ tdStatus td_actuation_open(const tdModel *model, const char *folder, const tdAct
 tdStatus td_actuation_frame(tdActuationOutput *output, const tdState *state, tdActuationFrame *frame, tdError *error);
 /// Also releases it. A NULL is fine.
 tdStatus td_actuation_close(tdActuationOutput *output, tdError *error);
+tdStatus td_actuation_flush(tdActuationOutput *output, tdError *error);

@@ -2,6 +2,7 @@
 #include "output/csv.h"
 
 #include "base/print.h"
+#include "base/timer.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -15,8 +16,9 @@
 struct tdCsv
 {
     FILE *file;
-    tdText row;
-    int64_t kept; ///< last step of an earlier run; -1: none
+    tdText rows;    ///< that are not in the file yet
+    double flushed; ///< when they were last [s]
+    int64_t kept;   ///< last step of an earlier run; -1: none
     char path[PATH_MAX];
 };
 
@@ -137,37 +139,52 @@ tdStatus td_csv_row(tdCsv *csv, int64_t step, double time, int n, const double *
     return td_csv_named_row(csv, step, time, 0, NULL, n, values, error);
 }
 
+// Whole rows, so that a run that is killed leaves no others. Of runs of thousands of steps a second calls of the system
+// for each row would be a third of the time.
+#define LONGEST_WAIT 0.02 // [s]
+#define MOST_WAITING 65536
+
+tdStatus td_csv_flush(tdCsv *csv, tdError *error)
+{
+    if (csv == NULL || csv->rows.size == 0)
+        return TD_OK;
+    size_t size = (size_t)csv->rows.size;
+    csv->rows.size = 0;
+    csv->flushed = td_seconds();
+    if (fwrite(csv->rows.data, 1, size, csv->file) != size || fflush(csv->file) != 0)
+        return fail_io(csv, error);
+    return TD_OK;
+}
+
 tdStatus td_csv_named_row(tdCsv *csv, int64_t step, double time, int n_names, const char *const *names, int n,
                           const double *values, tdError *error)
 {
     if (step <= csv->kept)
         return TD_OK;
-    csv->row.size = 0;
-    td_print_integer(&csv->row, step);
-    td_text_append(&csv->row, ",", 1);
-    td_print_number(&csv->row, time);
+    td_print_integer(&csv->rows, step);
+    td_text_append(&csv->rows, ",", 1);
+    td_print_number(&csv->rows, time);
     for (int i = 0; i < n_names; i++)
     {
         bool quoted = names[i] != NULL && is_quoted(names[i]);
-        td_text_append(&csv->row, quoted ? ",\"" : ",", quoted ? 2 : 1);
+        td_text_append(&csv->rows, quoted ? ",\"" : ",", quoted ? 2 : 1);
         if (names[i] != NULL)
-            append_name(&csv->row, names[i]);
+            append_name(&csv->rows, names[i]);
         if (quoted)
-            td_text_append(&csv->row, "\"", 1);
+            td_text_append(&csv->rows, "\"", 1);
     }
     for (int i = 0; i < n; i++)
     {
-        td_text_append(&csv->row, ",", 1);
+        td_text_append(&csv->rows, ",", 1);
         if (!isnan(values[i]))
-            td_print_number(&csv->row, values[i]);
+            td_print_number(&csv->rows, values[i]);
     }
-    td_text_append(&csv->row, "\n", 1);
-    if (csv->row.failed)
+    td_text_append(&csv->rows, "\n", 1);
+    if (csv->rows.failed)
         return td_fail_memory(error, "a row of a table");
-    // One write a row: a run that is killed leaves whole rows.
-    if (fwrite(csv->row.data, 1, (size_t)csv->row.size, csv->file) != (size_t)csv->row.size || fflush(csv->file) != 0)
-        return fail_io(csv, error);
-    return TD_OK;
+    if ((size_t)csv->rows.size < MOST_WAITING && td_seconds() - csv->flushed < LONGEST_WAIT)
+        return TD_OK;
+    return td_csv_flush(csv, error);
 }
 
 int64_t td_csv_kept(const tdCsv *csv)
@@ -179,10 +196,10 @@ tdStatus td_csv_close(tdCsv *csv, tdError *error)
 {
     if (csv == NULL)
         return TD_OK;
-    tdStatus status = TD_OK;
-    if (csv->file != NULL && fclose(csv->file) != 0)
+    tdStatus status = csv->file != NULL ? td_csv_flush(csv, error) : TD_OK;
+    if (csv->file != NULL && fclose(csv->file) != 0 && status == TD_OK)
         status = fail_io(csv, error);
-    free(csv->row.data);
+    free(csv->rows.data);
     free(csv);
     return status;
 }

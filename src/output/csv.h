@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of numbers over time as text, one row a frame, on disk as soon as it was added. The first two
-// columns are always the step and the time.
+// A table of numbers over time as text, one row a frame, in whole rows: on disk when the last writing was some
+// milliseconds ago, and at the latest when asked for. The first two columns are always the step and the time.
 #pragma once
 #include "base/file.h"
 
@@ -20,5 +20,7 @@ tdStatus td_csv_row(tdCsv *csv, int64_t step, double time, int n, const double *
 /// The same with names before the numbers; NULL: an empty field.
 tdStatus td_csv_named_row(tdCsv *csv, int64_t step, double time, int n_names, const char *const *names, int n,
                           const double *values, tdError *error);
+/// All rows are in the file from here on. A NULL is fine.
+tdStatus td_csv_flush(tdCsv *csv, tdError *error);
 /// Also releases it. A NULL is fine.
 tdStatus td_csv_close(tdCsv *csv, tdError *error);

@@ -456,6 +456,27 @@ tdStatus td_output_frame(tdOutput *output, tdState *state, tdError *error)
     return TD_OK;
 }
 
+#define TABLES 9
+
+static void list_tables(const tdOutput *output, tdCsv *tables[TABLES])
+{
+    tdCsv *all[TABLES] = {output->probe_table,      output->reaction_table, output->report_table,
+                          output->joint_table,      output->contact_table,  output->pair_table,
+                          output->attachment_table, output->coupling_table, output->sensor_table};
+    memcpy(tables, all, sizeof all);
+}
+
+tdStatus td_output_flush(tdOutput *output, tdError *error)
+{
+    tdCsv *tables[TABLES];
+    if (output == NULL)
+        return TD_OK;
+    list_tables(output, tables);
+    for (int i = 0; i < TABLES; i++)
+        TD_TRY(td_csv_flush(tables[i], error));
+    return td_actuation_flush(output->actuation, error);
+}
+
 int64_t td_output_frames(const tdOutput *output)
 {
     return output->frames;
@@ -473,10 +494,9 @@ tdStatus td_output_close(tdOutput *output, tdError *error)
     // All are closed; the first failure is told.
     tdError later = {0};
     tdStatus status = td_pvd_close(output->pvd, error);
-    tdCsv *tables[] = {output->probe_table,      output->reaction_table, output->report_table,
-                       output->joint_table,      output->contact_table,  output->pair_table,
-                       output->attachment_table, output->coupling_table, output->sensor_table};
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+    tdCsv *tables[TABLES];
+    list_tables(output, tables);
+    for (int i = 0; i < TABLES; i++)
     {
         tdStatus closed = td_csv_close(tables[i], status == TD_OK ? error : &later);
         status = status == TD_OK ? closed : status;

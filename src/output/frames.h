@@ -37,6 +37,9 @@ void td_output_count(tdOutput *output, const tdReport *report);
 /// Writes a frame. A step that was just written, or that the folder has from the run that goes on there, is not
 /// written again.
 tdStatus td_output_frame(tdOutput *output, tdState *state, tdError *error);
+/// All that was written is in the files from here on: before a checkpoint, which promises the frames up to it. A NULL
+/// is fine.
+tdStatus td_output_flush(tdOutput *output, tdError *error);
 int64_t td_output_frames(const tdOutput *output); ///< written by this run
 int64_t td_output_last(const tdOutput *output);   ///< step of the last frame, of an earlier run too; -1: none
 /// Finishes and releases. A NULL is fine.

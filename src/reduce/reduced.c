@@ -30,15 +30,16 @@
 DECLARE(portable)
 #if defined(__x86_64__)
 DECLARE(avx2)
+DECLARE(avx512)
 #endif
 
 const tdReducedKernels *td_reduced_kernels(tdIsa isa)
 {
     static const tdReducedKernels portable = KERNELS(portable);
 #if defined(__x86_64__)
-    static const tdReducedKernels avx2 = KERNELS(avx2);
+    static const tdReducedKernels avx2 = KERNELS(avx2), avx512 = KERNELS(avx512);
     if (isa == TD_ISA_AVX2)
-        return &avx2;
+        return td_isa_pick_wide(false) == TD_ISA_AVX512 ? &avx512 : &avx2;
 #endif
     (void)isa;
     return &portable;
@@ -684,6 +685,7 @@ const tdBodyOps td_reduced_ops = {
     .arrays = td_reduced_arrays,
     .restore = td_reduced_restore,
     .varies = td_reduced_varies,
+    .keeps = td_reduced_keeps,
     .vary = td_reduced_vary,
     .nodes = td_reduced_nodes,
     .node_velocities = td_reduced_node_velocities,

@@ -251,7 +251,7 @@ typedef struct tdReducedWork
 
 #define TD_REDUCED_ROWS 72 // of one rank update: two point batches
 #define TD_REDUCED_TILES(stride)                                                                                       \
-    (48 * ((size_t)(stride) / 3 + 1) * ((size_t)(stride) / 4 + 1)) ///< sums of four numbers for each of K, in tiles
+    (96 * ((size_t)(stride) / 3 + 1) * ((size_t)(stride) / 4 + 1)) ///< sums of eight numbers for each of K, in tiles
 #define TD_REDUCED_WORK(stride)                                                                                        \
     (140 * (int64_t)(stride) + 144 +                                                                                   \
      (int64_t)TD_REDUCED_TILES(stride)) ///< numbers that a pass needs room for: rows and stresses of a piece, sums
@@ -342,6 +342,7 @@ void td_reduced_multiply_add(int rows, int columns, int stride, double factor, c
 /// reduced_keep.c: see tdBodyOps.
 int td_reduced_arrays(const tdModel *model, const tdBody *body, tdState *state, tdStateArray *out, int most);
 tdStatus td_reduced_restore(const tdModel *model, const tdBody *body, tdState *state, tdError *error);
+double td_reduced_keeps(const tdBody *body, const tdState *state);
 unsigned td_reduced_varies(const tdBody *body);
 void td_reduced_vary(const tdModel *model, const tdBody *body, tdState *state);
 

@@ -628,8 +628,7 @@ tdStatus td_compile_reduced(tdModel *model, int index, const tdRom *rom, const t
         TD_TRY(td_reduced_build_domain(&model->arena, reduced, rom, whole, false, error));
     if (!polynomial && !whole && wants_single(rom, settings))
         TD_TRY(build_single(&model->arena, reduced, error));
-    if (rom->n_lambda == 0 || rom->n_domains > 0) // polynomials know of no training that a step could leave
-        TD_TRY(td_reduced_check_compile(model, index, reduced, rom, whole, error));
+    TD_TRY(td_reduced_check_compile(model, index, reduced, rom, whole, error));
     TD_TRY(build_mass(model, &model->scene.bodies[index], reduced, error));
     TD_TRY(build_loads(model, reduced, error));
     tdEnrichment enrichment = model->scene.bodies[index].enrichment;

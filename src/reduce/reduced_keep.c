@@ -66,3 +66,12 @@ void td_reduced_vary(const tdModel *model, const tdBody *body, tdState *state)
     tdError unused;
     td_reduced_restore(model, body, state, &unused);
 }
+
+// As a soft body: what is damped creeps on.
+double td_reduced_keeps(const tdBody *body, const tdState *state)
+{
+    const tdScheme *scheme = &state->model->scheme;
+    const tdReducedState *mine = (const tdReducedState *)state->bodies[body->index];
+    double damped = scheme->de * td_reduced_of(body)->soft->beta * mine->factors[TD_FACTOR_DAMPING];
+    return damped > 0 ? damped / (damped + scheme->ce) : 0;
+}

@@ -17,7 +17,32 @@
 #include "reduce/reduced_body.h"
 
 #define LANES_PIECE 4 // point batches; in single precision pairs of them
-#define LANES_ROWS  (16 * LANES_PIECE)
+
+// Rows of the products of modes: four at a time, or eight; in single precision eight or sixteen.
+#if defined(TD_WIDE)
+typedef td8 tdLong;
+typedef td16f tdLongSingle;
+#else
+typedef td4 tdLong;
+typedef td8f tdLongSingle;
+#endif
+#define LONG        ((int)(sizeof(tdLong) / sizeof(double)))
+#define LONG_SINGLE ((int)(sizeof(tdLongSingle) / sizeof(float)))
+
+static inline __attribute__((always_inline)) tdLong long_load(const double *p)
+{
+    tdLong a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+
+static inline __attribute__((always_inline)) tdLongSingle long_load_single(const float *p)
+{
+    tdLongSingle a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+#define LANES_ROWS (16 * LANES_PIECE)
 
 // F = F0 + B q
 static inline __attribute__((always_inline)) void affine_lanes(const double *B, const double *F0, const double *q,
@@ -70,30 +95,30 @@ static void spin_lanes(const double *B, int n, const td4 R[9], td4 along, const 
 static inline __attribute__((always_inline)) void lanes_tile(int k, const double *S, const double *T, double *sums,
                                                              const int rows)
 {
-    td4 sum[12];
+    tdLong sum[12];
     for (int a = 0; a < 4 * rows; a++)
-        sum[a] = td4_load(sums + 4 * a);
-    for (int i = 0; i < k; i += 4)
+        sum[a] = long_load(sums + LONG * a);
+    for (int i = 0; i < k; i += LONG)
     {
-        td4 t[4];
+        tdLong t[4];
         for (int b = 0; b < 4; b++)
-            t[b] = td4_load(T + b * LANES_ROWS + i);
+            t[b] = long_load(T + b * LANES_ROWS + i);
         for (int a = 0; a < rows; a++)
         {
-            td4 s = td4_load(S + a * LANES_ROWS + i);
+            tdLong s = long_load(S + a * LANES_ROWS + i);
             for (int b = 0; b < 4; b++)
                 sum[4 * a + b] += s * t[b];
         }
     }
     for (int a = 0; a < 4 * rows; a++)
-        td4_store(sums + 4 * a, sum[a]);
+        memcpy(sums + LONG * a, &sum[a], sizeof sum[a]);
 }
 
 // Lower triangle, in tiles of three modes by four, of k rows. T has zeros where modes end within four.
 static void lanes_gram(int k, int n, const double *S, const double *T, double *sums)
 {
     for (int i = 0; i < n; i += 3)
-        for (int j = 0; j <= i + 2 && j < n; j += 4, sums += 48)
+        for (int j = 0; j <= i + 2 && j < n; j += 4, sums += 12 * LONG)
         {
             const double *s = S + i * LANES_ROWS, *t = T + j * LANES_ROWS;
             if (i + 3 <= n)
@@ -105,16 +130,30 @@ static void lanes_gram(int k, int n, const double *S, const double *T, double *s
         }
 }
 
+// Sums that lanes_gram uses.
+static int lanes_sums(int n)
+{
+    int tiles = 0;
+    for (int i = 0; i < n; i += 3)
+        tiles += ((i + 2 < n - 1 ? i + 2 : n - 1) + 4) / 4;
+    return 12 * tiles;
+}
+
 // K += sums across registers
 static void lanes_sum(int n, int stride, const double *sums, double *K)
 {
     for (int i = 0; i < n; i += 3)
-        for (int j = 0; j <= i + 2 && j < n; j += 4, sums += 48)
+        for (int j = 0; j <= i + 2 && j < n; j += 4, sums += 12 * LONG)
             for (int a = 0; a < 3 && i + a < n; a++)
             {
                 td4 part[4];
                 for (int b = 0; b < 4; b++)
-                    part[b] = td4_load(sums + 16 * a + 4 * b);
+                {
+                    const double *sum = sums + LONG * (4 * a + b);
+                    part[b] = td4_load(sum);
+                    for (int l = 4; l < LONG; l += 4)
+                        part[b] += td4_load(sum + l);
+                }
                 td4_transpose(part);
                 double *to = K + (i + a) * (int64_t)stride + j;
                 td4_store(to, td4_load(to) + ((part[0] + part[1]) + (part[2] + part[3])));
@@ -175,29 +214,29 @@ static void spin_lanes_single(const float *B, int n, const td8f R[9], td8f along
 static inline __attribute__((always_inline)) void lanes_tile_single(int k, const float *S, const float *T, float *sums,
                                                                     const int rows)
 {
-    td8f sum[12];
+    tdLongSingle sum[12];
     for (int a = 0; a < 4 * rows; a++)
-        sum[a] = td8f_load(sums + 8 * a);
-    for (int i = 0; i < k; i += 8)
+        sum[a] = long_load_single(sums + LONG_SINGLE * a);
+    for (int i = 0; i < k; i += LONG_SINGLE)
     {
-        td8f t[4];
+        tdLongSingle t[4];
         for (int b = 0; b < 4; b++)
-            t[b] = td8f_load(T + b * LANES_ROWS_SINGLE + i);
+            t[b] = long_load_single(T + b * LANES_ROWS_SINGLE + i);
         for (int a = 0; a < rows; a++)
         {
-            td8f s = td8f_load(S + a * LANES_ROWS_SINGLE + i);
+            tdLongSingle s = long_load_single(S + a * LANES_ROWS_SINGLE + i);
             for (int b = 0; b < 4; b++)
                 sum[4 * a + b] += s * t[b];
         }
     }
     for (int a = 0; a < 4 * rows; a++)
-        td8f_store(sums + 8 * a, sum[a]);
+        memcpy(sums + LONG_SINGLE * a, &sum[a], sizeof sum[a]);
 }
 
 static void lanes_gram_single(int k, int n, const float *S, const float *T, float *sums)
 {
     for (int i = 0; i < n; i += 3)
-        for (int j = 0; j <= i + 2 && j < n; j += 4, sums += 96)
+        for (int j = 0; j <= i + 2 && j < n; j += 4, sums += 12 * LONG_SINGLE)
         {
             const float *s = S + i * LANES_ROWS_SINGLE, *t = T + j * LANES_ROWS_SINGLE;
             if (i + 3 <= n)
@@ -213,20 +252,24 @@ static void lanes_gram_single(int k, int n, const float *S, const float *T, floa
 static void lanes_sum_single(int n, int stride, float *sums, double *K)
 {
     for (int i = 0; i < n; i += 3)
-        for (int j = 0; j <= i + 2 && j < n; j += 4, sums += 96)
+        for (int j = 0; j <= i + 2 && j < n; j += 4, sums += 12 * LONG_SINGLE)
             for (int a = 0; a < 3 && i + a < n; a++)
             {
                 td4 part[4];
                 for (int b = 0; b < 4; b++)
                 {
-                    td4f half[2];
-                    memcpy(half, sums + 32 * a + 8 * b, sizeof half);
-                    part[b] = __builtin_convertvector(half[0], td4) + __builtin_convertvector(half[1], td4);
+                    part[b] = td4_set(0);
+                    for (int l = 0; l < LONG_SINGLE; l += 4)
+                    {
+                        td4f some;
+                        memcpy(&some, sums + LONG_SINGLE * (4 * a + b) + l, sizeof some);
+                        part[b] += __builtin_convertvector(some, td4);
+                    }
                 }
                 td4_transpose(part);
                 double *to = K + (i + a) * (int64_t)stride + j;
                 td4_store(to, td4_load(to) + ((part[0] + part[1]) + (part[2] + part[3])));
-                memset(sums + 32 * a, 0, 32 * sizeof *sums);
+                memset(sums + 4 * LONG_SINGLE * a, 0, 4 * LONG_SINGLE * sizeof *sums);
             }
 }
 

@@ -153,7 +153,7 @@ static void lanes_forces(const tdReducedWork *work, tdChunkSums *sums)
     _Alignas(64) double p[36];
     memset(T + LANES_ROWS * (int64_t)n, 0, LANES_ROWS * (size_t)(stride - n) * sizeof *T);
     memset(f, 0, 4 * (size_t)stride * sizeof *f);
-    memset(K, 0, TD_REDUCED_TILES(stride) * sizeof *K);
+    memset(K, 0, (size_t)(LONG * lanes_sums(n)) * sizeof *K);
     for (int32_t b = 0; b < block->batches; b++)
     {
         if (work->q != NULL)
@@ -190,7 +190,7 @@ static void lanes_forces_single(const tdReducedWork *work, tdChunkSums *sums)
     _Alignas(64) double p[36];
     td4 R[2][9], H[2][9], along[2];
     memset(T + LANES_ROWS_SINGLE * (int64_t)n, 0, LANES_ROWS_SINGLE * (size_t)(stride - n) * sizeof *T);
-    memset(K, 0, TD_REDUCED_TILES(stride) * sizeof(double));
+    memset(K, 0, (size_t)(LONG_SINGLE * lanes_sums(n)) * sizeof *K);
     memset(f, 0, 4 * (size_t)stride * sizeof *f);
     batch e = {0};
     for (int64_t point = 0; point < points; point++)

@@ -326,11 +326,12 @@ static int find_body(const tdScene *scene, const char *name)
 
 static void warn_of_errors(const tdRom *rom, const tdSettings *settings)
 {
-    if (rom->held_out_error > MUCH)
+    double off = isnan(rom->held_out_error) ? rom->motion_error : rom->held_out_error; // of bodies without actuators
+    if (off > MUCH)
         td_log(settings, TD_LOG_WARNING,
                "%s: the reduced model of body '%s' was off by %.0f %% of the displacements where it was checked; train "
                "it with more samples (reduction.samples), with smaller tolerances",
-               rom->file, rom->body, 100 * rom->held_out_error);
+               rom->file, rom->body, 100 * off);
 }
 
 static tdStatus reduce_body(tdModel *model, int b, const tdRom *rom, const tdSettings *settings, tdError *error)

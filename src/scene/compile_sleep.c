@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of each body in a scene where some sleep: those do that only weight and contact act on.
-#include "constraint/constraint.h"
+// Which bodies may sleep (contact_sleep.c): rigid ones that only weight and contact act on.
 #include "contact/contact.h"
-#include "core/model.h"
-#include "core/parts.h"
 #include "describe/together.h"
+#include "scene/compile.h"
 
 #include <math.h>
 
@@ -21,6 +19,7 @@ static bool of_contact(tdEffectorKind kind)
     return kind == TD_EFFECTOR_CONTACT || kind == TD_EFFECTOR_FRICTION;
 }
 
+// What becomes of each body where some sleep: those do that only weight and contact act on.
 tdStatus td_compile_sleep(tdModel *model, tdError *error)
 {
     const tdScene *scene = &model->scene;

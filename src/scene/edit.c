@@ -129,6 +129,10 @@ static tdStatus apply(Edit *e, tdYaml *root, const char *line, size_t length)
         return FAIL(e, "a change of the scene is PATH=VALUE, like bodies[0].material.young=500 kPa");
     *equals = '\0';
     memcpy(path, copy, (size_t)(equals - copy));
+    if (strcspn(path, ".[ ") == strlen("include") && strncmp(path, "include", strlen("include")) == 0)
+        return FAIL(
+            e, "included files are read before a scene is changed, so this would do nothing; set the keys that they "
+               "contain, or make a scene that includes other files");
     if (equals[1 + strspn(equals + 1, " \t")] == '\0')
         return FAIL(e, "no value is given; write PATH=VALUE");
     tdYaml *value = NULL, *at = NULL;

@@ -49,6 +49,31 @@ static const tdChoice frame_choices[] = {
     {"free", TD_FRAME_CHOICE_FREE, "q = x + R (q0 + Φ α): a rigid frame, for a body that nothing holds", NULL},
     {0},
 };
+static const tdKey vary_keys[] = {
+    {.name = "set",
+     .kind = TD_KEY_TEXT,
+     .required = true,
+     .doc = "a number of the scene, written as for `--set`, such as `contact.friction` or `gravity[0]`; nothing that "
+            "belongs to the body itself"},
+    {.name = "from", .kind = TD_KEY_QUANTITY, .required = true, .doc = "one end of its range"},
+    {.name = "to", .kind = TD_KEY_QUANTITY, .required = true, .doc = "the other end"},
+    {.name = "unit", .kind = TD_KEY_TEXT, .standard_doc = "that of a bare number there", .doc = "unit of both"},
+    {0},
+};
+const tdSchema td_schema_vary = {
+    .title = "vary",
+    .doc = "A number of the scene that differs from run to run of training with contact. The first run is the scene as "
+           "it is. In the others, values are spread over their ranges, ends included (a Latin hypercube), and one more "
+           "run with values between them is kept for the check.",
+    .example = "reduction:\n"
+               "  samples: motion\n"
+               "  runs: 6\n"
+               "  vary:\n"
+               "    - {set: contact.friction, from: 0.2, to: 0.8}\n"
+               "    - {set: 'gravity[0]', from: -1, to: 1, unit: m/s^2}",
+    .keys = vary_keys,
+};
+
 static const tdKey reduction_keys[] = {
     {.name = "body", .kind = TD_KEY_NAME, .standard_doc = "the only body", .doc = "the body that is reduced"},
     {.name = "kind",
@@ -175,6 +200,19 @@ static const tdKey reduction_keys[] = {
      .standard_doc = "0; that of the scene with samples motion",
      .doc = "of all contacts in training, where the scene has `contact`: without friction a robot takes its shapes and "
             "stays in place (Goury and Duriez 2018)"},
+    {.name = "runs",
+     .kind = TD_KEY_INTEGER,
+     .least = 2,
+     .most = 1000,
+     .standard_doc = "8 with `vary`, else 1",
+     .doc = "samples motion, with `contact`: how often the scene runs, with other numbers from `vary` each time"},
+    {.name = "vary",
+     .kind = TD_KEY_LIST,
+     .schema = &td_schema_vary,
+     .least = 1,
+     .most = 20,
+     .doc = "samples motion, with `contact`: numbers that differ from run to run, such as friction, slopes and places "
+            "of other bodies"},
     {.name = "memory",
      .kind = TD_KEY_OTHER,
      .form = "number of bytes with `MB` or `GB`, 16 MB at least",

@@ -10,6 +10,7 @@
 
 #define LEAST_MEMORY 16000000
 #define MOST_MEMORY  1e15
+#define RUNS         8 // of the scene, where numbers vary
 
 static bool given(const tdRecord *record, const char *key)
 {
@@ -130,8 +131,9 @@ static tdStatus check_keys(tdSceneParser *parser, const tdRecord *record, const 
 {
     static const char *const of_modes[] = {"modes", "derivatives", "columns", "amplitude"};
     static const char *const of_snapshots[] = {
-        "samples",       "levels", "count",     "candidates", "greedy_tolerance", "sequence", "steps_between",
-        "pod_tolerance", "error",  "max_modes", "seed"};
+        "samples",  "levels",        "count",         "candidates", "greedy_tolerance",
+        "sequence", "steps_between", "pod_tolerance", "error",      "max_modes",
+        "runs",     "vary",          "seed"};
     bool modes = reduction->basis == TD_BASIS_MODES;
     bool beside = reduction->kind == TD_REDUCTION_DOMAINS; // modes beside those of snapshots; random states
     for (size_t i = beside ? 1 : 0; i < sizeof of_modes / sizeof of_modes[0] && !modes; i++)
@@ -179,6 +181,53 @@ static tdStatus parse_kind(tdSceneParser *parser, const tdRecord *record, tdScen
     return TD_OK;
 }
 
+static tdStatus parse_vary_item(tdSceneParser *parser, const tdYaml *node, int index, tdSceneVary *out)
+{
+    char path[64];
+    tdRecord record;
+    td_path_item(path, sizeof path, "reduction.vary", "", index);
+    TD_TRY(td_schema_read(&parser->reader, node, &td_schema_vary, path, &record));
+    const tdValue *unit = td_record_get(&record, "unit");
+    *out = (tdSceneVary){.line = node->line,
+                         .from = td_record_get(&record, "from")->number[0],
+                         .to = td_record_get(&record, "to")->number[0]};
+    const char *set = td_record_get(&record, "set")->text;
+    if (strpbrk(set, "=\n") != NULL)
+        return td_record_fail(&parser->reader, &record, "set",
+                              "found '%.60s', expected the path of a number, without a value", set);
+    TD_TRY(td_parse_copy(parser, set, &out->set));
+    return td_parse_copy(parser, unit->node != NULL ? unit->text : "", &out->unit);
+}
+
+// Runs of the scene with other numbers each.
+static tdStatus parse_vary(tdSceneParser *parser, const tdRecord *record, tdSceneReduction *reduction)
+{
+    const tdYaml *list = td_record_get(record, "vary")->node;
+    bool follows = reduction->samples == TD_SAMPLE_MOTION && parser->scene->contact.line != 0;
+    static const char *const keys[] = {"vary", "runs"};
+    for (int i = 0; i < 2; i++)
+        if (given(record, keys[i]) && !follows)
+            return td_record_fail(&parser->reader, record, keys[i],
+                                  "is used by samples motion in a scene with 'contact' only; remove it, or change "
+                                  "'samples'");
+    if (given(record, "runs") && list == NULL)
+        return td_record_fail(&parser->reader, record, "runs",
+                              "all runs would be the same; add 'vary', the numbers of the scene that differ");
+    if (list != NULL && given(record, "contact_friction"))
+        return td_record_fail(&parser->reader, record, "contact_friction",
+                              "is that of all runs, and they differ; remove it, or 'vary'");
+    const tdValue *runs = td_record_get(record, "runs");
+    reduction->runs = list == NULL ? 1 : runs->has ? (int)runs->integer[0] : RUNS;
+    if (list == NULL)
+        return TD_OK;
+    reduction->vary = TD_TAKE(parser->arena, tdSceneVary, list->n);
+    if (reduction->vary == NULL)
+        return td_fail_memory(parser->reader.error, "the runs of training");
+    for (const tdYaml *item = list->first; item != NULL; item = item->next, reduction->n_vary++)
+        TD_TRY(parse_vary_item(parser, item, reduction->n_vary, &reduction->vary[reduction->n_vary]));
+    return TD_OK;
+}
+
 tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node)
 {
     tdSceneReduction *reduction = &parser->scene->reduction;
@@ -215,6 +264,7 @@ tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node)
                               "the scene has no 'contact', so that nothing rubs in training; remove it, or add "
                               "'contact'");
     reduction->seed = (uint64_t)td_record_get(&record, "seed")->integer[0];
+    TD_TRY(parse_vary(parser, &record, reduction));
     return td_parse_memory(parser, &record, LEAST_MEMORY, 4000000000, &reduction->memory);
 }
 

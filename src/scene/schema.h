@@ -152,9 +152,9 @@ extern const tdSchema td_schema_scene, td_schema_units, td_schema_body, td_schem
     td_schema_sphere, td_schema_plane, td_schema_side, td_schema_connected, td_schema_fixed, td_schema_prescribed,
     td_schema_load, td_schema_probe, td_schema_motion, td_schema_keyframe, td_schema_integrator, td_schema_solver,
     td_schema_output, td_schema_actuator, td_schema_effector, td_schema_control, td_schema_group, td_schema_reduction,
-    td_schema_validation, td_schema_random, td_schema_shape, td_schema_round, td_schema_joint, td_schema_contact,
-    td_schema_exclude, td_schema_body_contact, td_schema_attachment, td_schema_coupling, td_schema_coupling_term,
-    td_schema_rod, td_schema_torus, td_schema_repeat, td_schema_tool, td_schema_sensor;
+    td_schema_validation, td_schema_random, td_schema_vary, td_schema_shape, td_schema_round, td_schema_joint,
+    td_schema_contact, td_schema_exclude, td_schema_body_contact, td_schema_attachment, td_schema_coupling,
+    td_schema_coupling_term, td_schema_rod, td_schema_torus, td_schema_repeat, td_schema_tool, td_schema_sensor;
 
 /// Values of choices that are not enumerations of scene.h.
 enum

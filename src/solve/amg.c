@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solve/amg.h"
-
 #include "base/hash.h"
-#include "solve/factor.h"
+#include "solve/linear.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -10,8 +8,8 @@
 
 #define RIGID     TD_AMG_RIGID
 #define GRAIN     256  // rows in a piece of work
-#define DEGREE    2    // of the polynomials that smooth the finest level,
-#define COARSE    4    // and the others, which cost little
+#define DEGREE    3    // of the polynomials that smooth the finest level,
+#define COARSE    4    // and those between it and the last
 #define SMOOTHED  10.0 // they take on the upper part of the spectrum, from lambda / SMOOTHED on
 #define POWERS    12   // products for the largest eigenvalue,
 #define SAFETY    1.1  // which they come near to from below
@@ -21,7 +19,7 @@
 typedef struct Level
 {
     const tdAmgShape *shape;
-    float *fine;     // blocks, of the finest level,
+    float *fine;     // blocks, column by column, of the finest level,
     double *values;  // of the others
     double *inverse; // of the blocks of the diagonal
     double *T;       // b x 6 by row: rigid motions; before they are made orthonormal, as they are
@@ -35,25 +33,26 @@ typedef struct Level
 struct tdAmg
 {
     const tdAmgModel *model;
+    tdIsa isa;
     Level level[TD_AMG_LEVELS];
-    double *dense; // factor of the last level, by columns
-    int n_dense;
+    double *last; // blocks of the last level, and its factor
+    tdLinear *factor;
     atomic_bool failed; // a block of a diagonal is not positive definite
 };
 
-tdStatus td_amg_create(const tdAmgModel *model, tdArena *arena, tdAmg **out, tdError *error)
+tdStatus td_amg_create(const tdAmgModel *model, tdArena *arena, tdIsa isa, tdAmg **out, tdError *error)
 {
     tdAmg *amg = *out = TD_TAKE(arena, tdAmg, 1);
     bool good = amg != NULL;
     if (good)
-        amg->model = model;
+        *amg = (tdAmg){.model = model, .isa = isa};
     for (int l = 0; l < model->levels && good; l++)
     {
         const tdAmgShape *s = &model->level[l];
         Level *level = &amg->level[l];
         int64_t blocks = s->row[s->n], size = (int64_t)s->n * s->b;
         level->shape = s;
-        level->fine = l == 0 ? TD_TAKE(arena, float, blocks * 9) : NULL;
+        level->fine = l == 0 ? TD_TAKE(arena, float, blocks * 9 + 3) : NULL;
         level->values = l > 0 ? TD_TAKE(arena, double, blocks * s->b * s->b) : NULL;
         level->inverse = TD_TAKE(arena, double, size * s->b);
         level->T = TD_TAKE(arena, double, size *RIGID);
@@ -68,19 +67,22 @@ tdStatus td_amg_create(const tdAmgModel *model, tdArena *arena, tdAmg **out, tdE
                (l == 0 || (level->x != NULL && level->f != NULL && level->left != NULL && level->more != NULL));
         if (good && s->next > 0)
         {
-            level->P = TD_TAKE(arena, float, s->p_row[s->n] * s->b * RIGID);
+            level->P = TD_TAKE(arena, float, s->p_row[s->n] * s->b * RIGID + 2);
             level->AP = TD_TAKE(arena, double, s->ap_row[s->n] * s->b * RIGID);
             good = level->P != NULL && level->AP != NULL;
         }
     }
     if (good)
-    {
-        const tdAmgShape *last = &model->level[model->levels - 1];
-        amg->n_dense = last->n * last->b;
-        amg->dense = TD_TAKE(arena, double, (int64_t)amg->n_dense * amg->n_dense);
-        good = amg->dense != NULL;
-    }
-    return good ? TD_OK : td_fail_memory(error, "the multigrid preconditioner");
+        amg->last = TD_TAKE(arena, double, 9 * model->last_pattern.blocks);
+    if (!good || amg->last == NULL)
+        return td_fail_memory(error, "the multigrid preconditioner");
+    return td_linear_create(model->last, arena, isa, &amg->factor, error);
+}
+
+void td_amg_free(tdAmg *amg)
+{
+    if (amg != NULL)
+        td_linear_free(amg->factor);
 }
 
 // ---------------------------------------------------------------- work in pieces
@@ -114,47 +116,35 @@ static void in_pieces(tdTasks *tasks, Work *work, int32_t n)
 
 // ---------------------------------------------------------------- products
 
-// out (b) = row i of A times x
-static void multiply_row(const Level *level, int32_t i, const double *x, double *out)
-{
-    const tdAmgShape *s = level->shape;
-    if (s->b == 3)
-    {
-        double y0 = 0, y1 = 0, y2 = 0;
-        for (int64_t k = s->row[i]; k < s->row[i + 1]; k++)
-        {
-            const float *a = level->fine + 9 * k;
-            const double *v = x + 3 * (int64_t)s->column[k];
-            y0 += (double)a[0] * v[0] + (double)a[1] * v[1] + (double)a[2] * v[2];
-            y1 += (double)a[3] * v[0] + (double)a[4] * v[1] + (double)a[5] * v[2];
-            y2 += (double)a[6] * v[0] + (double)a[7] * v[1] + (double)a[8] * v[2];
-        }
-        out[0] = y0;
-        out[1] = y1;
-        out[2] = y2;
-        return;
-    }
-    double y[RIGID] = {0};
-    for (int64_t k = s->row[i]; k < s->row[i + 1]; k++)
-    {
-        const double *a = level->values + 36 * k, *v = x + RIGID * (int64_t)s->column[k];
-        for (int r = 0; r < RIGID; r++)
-            for (int c = 0; c < RIGID; c++)
-                y[r] += a[RIGID * r + c] * v[c];
-    }
-    memcpy(out, y, sizeof y);
-}
+#if defined(__x86_64__)
+#define CHOOSE(isa, name) ((isa) == TD_ISA_AVX2 ? name##_avx2 : name##_portable)
+#else
+#define CHOOSE(isa, name) name##_portable
+#endif
 
 // to = given - A from
 static void residual_rows(Work *work, int32_t begin, int32_t end)
 {
-    int b = work->level->shape->b;
+    const Level *level = work->level;
+    const tdAmgShape *s = level->shape;
+    if (s->b == 3)
+    {
+        CHOOSE(work->amg->isa, td_amg_residual_rows)
+        (s, level->fine, work->given, work->from, work->to, begin, end);
+        return;
+    }
     for (int32_t i = begin; i < end; i++)
     {
-        double y[RIGID];
-        multiply_row(work->level, i, work->from, y);
-        for (int c = 0; c < b; c++)
-            work->to[(int64_t)b * i + c] = work->given[(int64_t)b * i + c] - y[c];
+        double y[RIGID] = {0};
+        for (int64_t k = s->row[i]; k < s->row[i + 1]; k++)
+        {
+            const double *a = level->values + 36 * k, *v = work->from + RIGID * (int64_t)s->column[k];
+            for (int r = 0; r < RIGID; r++)
+                for (int c = 0; c < RIGID; c++)
+                    y[r] += a[RIGID * r + c] * v[c];
+        }
+        for (int c = 0; c < RIGID; c++)
+            work->to[RIGID * (int64_t)i + c] = work->given[RIGID * (int64_t)i + c] - y[c];
     }
 }
 
@@ -241,7 +231,7 @@ static bool invert(int n, const double *A, double *out)
     return true;
 }
 
-// Blocks in single precision, and inverses of those on the diagonal.
+// Blocks in single precision, and the inverses of those on the diagonal.
 static void take_rows(Work *work, int32_t begin, int32_t end)
 {
     Level *level = work->level;
@@ -253,7 +243,7 @@ static void take_rows(Work *work, int32_t begin, int32_t end)
         {
             const double *block = block_of(work, i, k, room);
             for (int c = 0; c < 9; c++)
-                level->fine[9 * k + c] = (float)block[c];
+                level->fine[9 * k + c] = (float)block[3 * (c % 3) + c / 3];
         }
         const double *diagonal = block_of(work, i, s->middle[i], room);
         if (!invert(s->b, diagonal, level->inverse + (int64_t)s->b * s->b * i))
@@ -482,31 +472,39 @@ static bool set_level(tdAmg *amg, tdTasks *tasks, Level *level, const double *va
     return true;
 }
 
-// The last level as a dense matrix and its factor.
-static bool set_dense(tdAmg *amg)
+// The factor of the last level, of whose blocks those of 6 x 6 are four of 3 x 3.
+static tdStatus set_last(tdAmg *amg, tdTasks *tasks, bool *definite, tdError *error)
 {
     const Level *level = &amg->level[amg->model->levels - 1];
     const tdAmgShape *s = level->shape;
-    int n = amg->n_dense, b = s->b;
-    memset(amg->dense, 0, (size_t)n * (size_t)n * sizeof *amg->dense);
+    const tdBlockPattern *pattern = &amg->model->last_pattern;
+    int b = s->b, m = b / 3;
     for (int32_t i = 0; i < s->n; i++)
-        for (int64_t k = s->row[i]; k < s->row[i + 1]; k++)
-            for (int r = 0; r < b; r++)
-                for (int c = 0; c < b; c++)
-                {
-                    double value = b == 3 ? (double)level->fine[9 * k + 3 * r + c] : level->values[36 * k + 6 * r + c];
-                    amg->dense[(int64_t)n * (b * s->column[k] + c) + (int64_t)b * i + r] = value;
-                }
-    return td_factor_panel(n, n, amg->dense, n);
+        for (int half = 0; half < m; half++)
+        {
+            int64_t to = pattern->row[m * i + half];
+            for (int64_t k = s->row[i]; k <= s->middle[i]; k++)
+                for (int part = 0; part < m && m * s->column[k] + part <= m * i + half; part++, to++)
+                    for (int r = 0; r < 3; r++)
+                        for (int c = 0; c < 3; c++)
+                        {
+                            int64_t from = (int64_t)b * b * k + b * (3 * half + r) + 3 * part + c;
+                            amg->last[9 * to + 3 * r + c] =
+                                b == 3 ? (double)level->fine[9 * k + 3 * c + r] : level->values[from];
+                        }
+        }
+    tdStatus status = td_linear_refresh(amg->factor, tasks, amg->last, NULL, error);
+    *definite = status == TD_OK;
+    return status == TD_ERROR_NUMERIC ? TD_OK : status;
 }
 
-bool td_amg_set(tdAmg *amg, tdTasks *tasks, const double *values, const double *x)
+tdStatus td_amg_set(tdAmg *amg, tdTasks *tasks, const double *values, const double *x, bool *definite, tdError *error)
 {
     set_motions(amg, x);
-    for (int l = 0; l < amg->model->levels; l++)
-        if (!set_level(amg, tasks, &amg->level[l], values))
-            return false;
-    return set_dense(amg);
+    *definite = true;
+    for (int l = 0; l < amg->model->levels && *definite; l++)
+        *definite = set_level(amg, tasks, &amg->level[l], values);
+    return *definite ? set_last(amg, tasks, definite, error) : TD_OK;
 }
 
 // ---------------------------------------------------------------- the cycle
@@ -537,21 +535,8 @@ static void smooth(tdAmg *amg, tdTasks *tasks, Level *level, const double *f, bo
 // to (of the next level) = P' from
 static void restrict_rows(Work *work, int32_t begin, int32_t end)
 {
-    const tdAmgShape *s = work->level->shape;
-    int b = s->b, size = b * RIGID;
-    for (int32_t a = begin; a < end; a++)
-    {
-        double sum[RIGID] = {0};
-        for (int64_t k = s->t_row[a]; k < s->t_row[a + 1]; k++)
-        {
-            const float *P = work->level->P + size * s->t_block[k];
-            const double *from = work->from + (int64_t)b * s->t_from[k];
-            for (int r = 0; r < b; r++)
-                for (int c = 0; c < RIGID; c++)
-                    sum[c] += (double)P[RIGID * r + c] * from[r];
-        }
-        memcpy(work->to + RIGID * (int64_t)a, sum, sizeof sum);
-    }
+    CHOOSE(work->amg->isa, td_amg_restrict_rows)
+    (work->level->shape, work->level->P, work->from, work->to, begin, end);
 }
 
 // to += P from (of the next level)
@@ -570,40 +555,20 @@ static void prolong_rows(Work *work, int32_t begin, int32_t end)
         }
 }
 
-static void solve_dense(const tdAmg *amg, const double *f, double *x)
-{
-    int n = amg->n_dense;
-    memcpy(x, f, (size_t)n * sizeof *x);
-    for (int j = 0; j < n; j++)
-    {
-        const double *L = amg->dense + (int64_t)n * j;
-        x[j] /= L[j];
-        for (int i = j + 1; i < n; i++)
-            x[i] -= L[i] * x[j];
-    }
-    for (int j = n - 1; j >= 0; j--)
-    {
-        const double *L = amg->dense + (int64_t)n * j;
-        for (int i = j + 1; i < n; i++)
-            x[j] -= L[i] * x[i];
-        x[j] /= L[j];
-    }
-}
-
-// x = about A^-1 f of a level. Coarser levels are visited twice (a W cycle): they cost next to nothing, and what one
-// visit leaves of the softest motions would otherwise grow with the number of levels.
+// x = about A^-1 f of a level. Levels between the finest and the last are visited twice (a W cycle): what one visit
+// leaves of the softest motions would otherwise grow with the number of levels.
 static void cycle(tdAmg *amg, tdTasks *tasks, int l, const double *f, double *x)
 {
     Level *level = &amg->level[l], *next = level + 1;
     int last = amg->model->levels - 1;
     if (l == last)
     {
-        solve_dense(amg, f, x);
+        td_linear_apply(amg->factor, tasks, f, x);
         return;
     }
     smooth(amg, tasks, level, f, true, x);
     residual(amg, tasks, level, f, x, level->r);
-    Work down = {.level = level, .rows = restrict_rows, .from = level->r, .to = next->f};
+    Work down = {.amg = amg, .level = level, .rows = restrict_rows, .from = level->r, .to = next->f};
     in_pieces(tasks, &down, level->shape->next);
     cycle(amg, tasks, l + 1, next->f, next->x);
     if (l + 1 < last)

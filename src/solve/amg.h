@@ -8,32 +8,40 @@
 //                  turns as a rigid piece, the motions that cost a body nothing
 //     T            those rigid motions, orthonormal in each aggregate
 //     P = (I - 4/3 / lambda D^-1 A) T          smoothed, so that neighbouring aggregates bend into each other
-//     A' = P' A P                              of the next level, and so on until a dense factor is nothing
+//     A' = P' A P                              of the next level, and so on until a factor is little
 //
 // A cycle smooths by Chebyshev polynomials of D^-1 A (D: blocks of the diagonal), corrects on the next level and
-// smooths again. Aggregates follow from the pattern and belong to the model; numbers belong to a state. All sums are
-// by rows in a fixed order: the same bits for any number of threads. P and the finest matrix are kept in single
-// precision, which a preconditioner does not feel; the matrices of the other levels are not, because the softest
-// motions are small differences there.
+// smooths again. The last level is solved by a Cholesky factor (linear.h). It is the first one whose factor takes no
+// more than a few times what the finest matrix takes: for a million nodes the second one. Two levels need the fewest
+// iterations, and as many on any mesh; visits of further ones would cost more than the factor. Aggregates follow from
+// the pattern and belong to the model; numbers belong to a state. All sums are by rows in a fixed order: the same bits
+// for any number of threads. P and the finest matrix are kept in single precision, which a preconditioner does not
+// feel; the matrices of the other levels are not, because the softest motions are small differences there.
 #pragma once
 #include "base/block.h"
+#include "base/isa.h"
 
 typedef struct tdAmgModel tdAmgModel;
 typedef struct tdAmg tdAmg;
 
 /// held: by coordinate, true where it is no unknown. Both refer to memory of the arena; pattern and held must outlive
 /// them.
-tdStatus td_amg_model_create(tdArena *arena, const tdBlockPattern *pattern, const bool *held, tdAmgModel **out,
-                             tdError *error);
+/// memory: [bytes] that the factor of the last level may take, if more than a little. *out is to be freed, even after
+/// an error.
+tdStatus td_amg_model_create(tdArena *arena, const tdBlockPattern *pattern, const bool *held, double memory,
+                             tdAmgModel **out, tdError *error);
+void td_amg_model_free(tdAmgModel *model);
 /// What a preconditioner on it takes [bytes].
 double td_amg_bytes(const tdAmgModel *model);
 /// Rows of blocks of each level, the finest first: how many levels there are.
 int td_amg_levels(const tdAmgModel *model, int64_t *rows, int most);
 
-tdStatus td_amg_create(const tdAmgModel *model, tdArena *arena, tdAmg **out, tdError *error);
-/// Makes it for these values; x: where the nodes are, whose rigid motions are taken. False: the matrix is not positive
-/// definite, and the preconditioner is not to be used.
-bool td_amg_set(tdAmg *amg, tdTasks *tasks, const double *values, const double *x);
+/// *out is to be freed, even after an error.
+tdStatus td_amg_create(const tdAmgModel *model, tdArena *arena, tdIsa isa, tdAmg **out, tdError *error);
+void td_amg_free(tdAmg *amg);
+/// Makes it for these values; x: where the nodes are, whose rigid motions are taken. *definite false: the matrix is not
+/// positive definite, and the preconditioner is not to be used.
+tdStatus td_amg_set(tdAmg *amg, tdTasks *tasks, const double *values, const double *x, bool *definite, tdError *error);
 /// z = about A^-1 r, over all coordinates; r is zero on held ones, and so is z. Symmetric and positive.
 void td_amg_apply(tdAmg *amg, tdTasks *tasks, const double *r, double *z);
 
@@ -71,4 +79,24 @@ struct tdAmgModel
     const bool *held;
     int levels;
     tdAmgShape level[TD_AMG_LEVELS];
+    tdArena last_arena; ///< of the factor of the last level:
+    tdBlockPattern last_pattern;
+    struct tdLinearModel *last;
 };
+
+// ---- kernels (amg_kernel.c), for rows [begin, end)
+
+/// r = f - A x with the finest matrix: blocks column by column, and three numbers behind the last.
+#define TD_AMG_RESIDUAL(set)                                                                                           \
+    void td_amg_residual_rows_##set(const tdAmgShape *s, const float *fine, const double *f, const double *x,          \
+                                    double *r, int32_t begin, int32_t end)
+/// to (of the next level) = P' from; two numbers behind the last of P.
+#define TD_AMG_RESTRICT(set)                                                                                           \
+    void td_amg_restrict_rows_##set(const tdAmgShape *s, const float *P, const double *from, double *to,               \
+                                    int32_t begin, int32_t end)
+TD_AMG_RESIDUAL(portable);
+TD_AMG_RESTRICT(portable);
+#if defined(__x86_64__)
+TD_AMG_RESIDUAL(avx2);
+TD_AMG_RESTRICT(avx2);
+#endif

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The structure of a multigrid hierarchy, from the pattern of the matrix alone: aggregates, and which blocks of P, A P
 // and of the matrices of coarser levels are not zero.
-#include "solve/amg.h"
+#include "solve/linear.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COARSEST 128 // rows of blocks for which a dense factor is made
-#define MOST     512 // rows that are left where nothing more can be joined
+#define COARSEST 128  // rows of blocks that are not joined any more
+#define FACTOR   16.0 // times the finest matrix that the factor of the last level may take
+#define LITTLE   64e6 // [bytes] that it may take in any case
 
 static tdStatus no_memory(tdError *error)
 {
@@ -279,8 +281,61 @@ static bool coarsen(tdArena *arena, const bool *held, tdAmgShape *level, tdAmgSh
            list_next(arena, level, next);
 }
 
-tdStatus td_amg_model_create(tdArena *arena, const tdBlockPattern *pattern, const bool *held, tdAmgModel **out,
-                             tdError *error)
+// ---------------------------------------------------------------- the last level
+
+// The pattern of a level in blocks of 3 x 3, each row and column of 6 as two of them.
+static tdStatus split_pattern(tdArena *arena, const tdAmgShape *level, tdBlockPattern *out, tdError *error)
+{
+    int m = level->b / 3;
+    int32_t *cells = td_take((size_t)(level->row[level->n]) * 2 * (size_t)m, sizeof *cells);
+    int64_t count = 0;
+    if (cells == NULL)
+        return no_memory(error);
+    for (int32_t i = 0; i < level->n; i++)
+        for (int64_t k = level->row[i]; k <= level->middle[i]; k++, count++)
+            for (int c = 0; c < m; c++)
+            {
+                cells[2 * m * count + c] = m * i + c;
+                cells[2 * m * count + m + c] = m * level->column[k] + c;
+            }
+    tdStatus status = td_block_pattern(arena, m * level->n, count, 2 * m, cells, out, error);
+    free(cells);
+    return status;
+}
+
+static void drop_last(tdAmgModel *model)
+{
+    if (model->last != NULL)
+        td_linear_model_free(model->last);
+    model->last = NULL;
+    td_arena_free(&model->last_arena);
+}
+
+// A factor of the level, if it takes no more than `memory`; model->last stays NULL where it takes more.
+static tdStatus end_here(tdAmgModel *model, const tdAmgShape *level, double memory, tdError *error)
+{
+    tdArena *arena = &model->last_arena;
+    int32_t n = level->b / 3 * level->n;
+    bool *held = TD_TAKE(arena, bool, 3 * (int64_t)n);
+    model->last = TD_TAKE(arena, tdLinearModel, 1);
+    if (held == NULL || model->last == NULL)
+        return no_memory(error);
+    TD_TRY(split_pattern(arena, level, &model->last_pattern, error));
+    tdError why = {0};
+    const tdLinearChoice choice = {.kind = TD_SOLVER_CHOLESKY, .memory = memory};
+    tdStatus status = td_linear_model_create(arena, &model->last_pattern, held, &choice, model->last, &why);
+    bool large = status == TD_ERROR_MEMORY && model->last->factor_bytes > memory;
+    if (large)
+        drop_last(model);
+    else if (status != TD_OK)
+        *error = why;
+    else
+        model->last->single = model->last->rough = false; // it is to be exact
+    return large ? TD_OK : status;
+}
+
+tdStatus td_amg_model_create(tdArena *arena, const tdBlockPattern *pattern, const bool *held, double memory,
+                             tdAmgModel **out, tdError *error)
 {
     tdAmgModel *model = *out = TD_TAKE(arena, tdAmgModel, 1);
     if (model == NULL)
@@ -290,11 +345,11 @@ tdStatus td_amg_model_create(tdArena *arena, const tdBlockPattern *pattern, cons
     model->levels = 1;
     if (!open_pattern(arena, pattern, &model->level[0]))
         return no_memory(error);
-    for (; model->levels < TD_AMG_LEVELS; model->levels++)
+    double most = FACTOR * 36 * (double)model->level[0].row[pattern->n];
+    most = fmax(fmin(most, 0.5 * memory), LITTLE);
+    for (; model->levels < TD_AMG_LEVELS && model->last == NULL; model->levels++)
     {
         tdAmgShape *level = &model->level[model->levels - 1];
-        if (model->levels > 1 && level->n <= COARSEST)
-            break;
         if (!coarsen(arena, model->levels == 1 ? held : NULL, level, level + 1))
             return no_memory(error);
         if (level[1].n == level->n) // nothing was joined: pieces that do not touch each other
@@ -302,14 +357,15 @@ tdStatus td_amg_model_create(tdArena *arena, const tdBlockPattern *pattern, cons
             level->next = 0;
             break;
         }
+        TD_TRY(end_here(model, level + 1, level[1].n <= COARSEST ? INFINITY : most, error));
     }
-    const tdAmgShape *last = &model->level[model->levels - 1];
-    if (last->n > MOST)
-        return td_fail(error, TD_ERROR_INPUT,
-                       "the body consists of %d separate pieces, too many for 'solver: {type: amg}'; make them "
-                       "separate bodies, or set 'type: cholesky'",
-                       last->n);
-    return TD_OK;
+    return model->last != NULL ? TD_OK : end_here(model, &model->level[model->levels - 1], INFINITY, error);
+}
+
+void td_amg_model_free(tdAmgModel *model)
+{
+    if (model != NULL)
+        drop_last(model);
 }
 
 double td_amg_bytes(const tdAmgModel *model)
@@ -322,10 +378,8 @@ double td_amg_bytes(const tdAmgModel *model)
         bytes += blocks * b * b * (l == 0 ? 4 : 8) + (double)s->n * b * (8 * b + 16 * rigid + (l == 0 ? 32 : 48));
         if (s->next > 0)
             bytes += b * rigid * (4 * (double)s->p_row[s->n] + 8 * (double)s->ap_row[s->n]);
-        else
-            bytes += 8 * (double)s->n * b * (double)s->n * b;
     }
-    return bytes;
+    return bytes + 72 * (double)model->last_pattern.blocks + model->last->factor_bytes;
 }
 
 int td_amg_levels(const tdAmgModel *model, int64_t *rows, int most)

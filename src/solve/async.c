@@ -97,7 +97,7 @@ static tdStatus take_arrays(tdAsync *b, tdError *error)
             return td_fail_memory(error, "the background factor");
         TD_TRY(td_factor_ready(b->slot[k].factor, &b->common, error));
     }
-    TD_TRY(td_substitution_create(arena, &model->shape, td_isa_pick(false), &b->substitution, error));
+    TD_TRY(td_substitution_create(arena, &model->shape, td_isa_pick_wide(false), &b->substitution, error));
     TD_TRY(td_schur_tree_create(arena, model->n, &b->tree, error));
     td_schur_tree_set(&b->tree, b->slot[0].factor);
     return TD_OK;

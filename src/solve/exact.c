@@ -2,6 +2,7 @@
 #include "solve/exact.h"
 
 #include "base/lapack.h"
+#include "solve/lu.h"
 #include "solve/nlcp.h"
 #include "solve/problem.h"
 
@@ -107,21 +108,32 @@ static int number_rows(tdExact *e)
     return m;
 }
 
+static double *row_of(const tdExact *e, int m, int row)
+{
+    return e->K + row * (int64_t)td_lu_stride(m);
+}
+
+// Right-hand sides of an equation: of slopes, and last of the impulses.
+static double *right_of(const tdExact *e, int columns, int row)
+{
+    return e->right + row * (int64_t)(columns == 1 ? 1 : td_lu_stride(columns));
+}
+
 // factor times (u_i = 0) into equation `row`, columns of K being unknowns.
 static void add_motion(const tdExact *e, int m, int row, int i, double factor)
 {
-    const double *W = e->problem->dual.W + i * (int64_t)e->n;
-    double sum = e->b[i] - e->v_hat[i];
+    const double *W = e->problem->dual.W + i * (int64_t)e->n, *B = e->B + i * (int64_t)e->n_y;
+    double sum = e->b[i] - e->v_hat[i], *K = row_of(e, m, row), *right = right_of(e, e->columns, row);
     for (int j = 0; j < m; j++)
-        e->K[row + j * (int64_t)m] += factor * W[e->rows[j]];
+        K[j] += factor * W[e->rows[j]];
     if (e->place[i] >= 0)
-        e->K[row + e->place[i] * (int64_t)m] += factor * e->R[i];
+        K[e->place[i]] += factor * e->R[i];
     for (int j = 0; j < e->n && e->given; j++)
         if (e->place[j] < 0)
             sum += W[j] * e->gamma[j];
-    e->right[row] -= factor * sum;
     for (int k = 0; k < e->columns - 1; k++)
-        e->right[row + (k + 1) * (int64_t)m] -= factor * e->B[i * (int64_t)e->n_y + k];
+        right[k] -= factor * B[k];
+    right[e->columns - 1] -= factor * sum;
 }
 
 // How much of the direction of friction turns with the motion: mu gamma_n / |t|.
@@ -147,12 +159,13 @@ static void add_slide(const tdExact *e, int m, int32_t c)
     for (int r = 0; r < 2; r++)
     {
         int row = e->place[i + r];
-        e->K[row + row * (int64_t)m] += 1;
-        e->K[row + e->place[i + 2] * (int64_t)m] -= mu * d[r];
+        double *K = row_of(e, m, row);
+        K[row] += 1;
+        K[e->place[i + 2]] -= mu * d[r];
         for (int s = 0; s < 2 && turn > 0; s++)
         {
             double P = (r == s) - d[r] * d[s];
-            e->K[row + e->place[i + s] * (int64_t)m] -= turn * P;
+            K[e->place[i + s]] -= turn * P;
             add_motion(e, m, row, i + s, turn * P / w);
         }
     }
@@ -185,6 +198,14 @@ static void read_state(const tdExact *e)
     }
 }
 
+static bool all_finite(const double *a, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(a[i]))
+            return false;
+    return true;
+}
+
 // gamma and slopes over the unknown rows for the modes as they stand.
 static bool solve_piece(tdExact *e, int columns)
 {
@@ -192,10 +213,10 @@ static bool solve_piece(tdExact *e, int columns)
     double *before = e->last;
     memcpy(before, e->gamma, (size_t)e->n * sizeof *before);
     read_state(e);
-    int m = e->m = number_rows(e), info = 0;
+    int m = e->m = number_rows(e);
     e->columns = columns;
-    memset(e->K, 0, (size_t)m * (size_t)m * sizeof *e->K);
-    memset(e->right, 0, (size_t)m * (size_t)columns * sizeof *e->right);
+    memset(e->K, 0, (size_t)(row_of(e, m, m) - e->K) * sizeof *e->K);
+    memset(e->right, 0, (size_t)(right_of(e, columns, m) - e->right) * sizeof *e->right);
     for (int32_t each = 0; each < e->n_in; each++)
     {
         int32_t c = e->in[each];
@@ -208,15 +229,15 @@ static bool solve_piece(tdExact *e, int columns)
             if (e->place[i + r] >= 0)
                 add_motion(e, m, e->place[i + r], i + r, 1);
     }
-    if (m > 0)
-        dgesv_(&m, &columns, e->K, &m, e->pivots, e->right, &m, &info);
-    bool good = e->has_factor = info == 0;
+    bool good = e->has_factor = td_lu_factor(e->isa, m, e->K, e->pivots);
+    if (good)
+        td_lu_solve(e->isa, m, e->K, e->pivots, columns, e->right);
     memcpy(e->factored, e->mode, (size_t)e->n);
     memcpy(e->factored_along, e->along, 2 * (size_t)p->n_constraints * sizeof *e->along);
-    for (int j = 0; j < m * columns && good; j++)
-        good = isfinite(e->right[j]);
+    for (int j = 0; j < m && good; j++)
+        good = all_finite(right_of(e, columns, j), columns);
     for (int j = 0; j < m; j++)
-        e->gamma[e->rows[j]] = good ? e->right[j] : before[e->rows[j]];
+        e->gamma[e->rows[j]] = good ? right_of(e, columns, j)[columns - 1] : before[e->rows[j]];
     if (!good)
         memcpy(e->gamma, before, (size_t)e->n * sizeof *before);
     else
@@ -287,8 +308,7 @@ static bool has_piece(const tdExact *e)
 static bool solve_slopes(tdExact *e)
 {
     const tdProblem *p = e->problem;
-    int m = e->m, n_y = e->n_y, info = 0;
-    double *right = e->right + m;
+    int m = e->m, n_y = e->n_y, columns = e->columns = n_y + 1;
     for (int32_t each = 0; each < e->n_in; each++)
     {
         int32_t c = e->in[each];
@@ -297,17 +317,21 @@ static bool solve_slopes(tdExact *e)
         const double *d = e->along + 2 * (int64_t)c, *B = e->B + i * (int64_t)n_y;
         double turn = sliding ? turn_of(e, c, e->state + 3 * (int64_t)c) / tangent_weight(e, i) : 0;
         for (int r = 0; r < p->constraints[c].law.rows; r++)
-            for (int k = 0; k < n_y && e->place[i + r] >= 0; k++)
+        {
+            double *right = e->place[i + r] < 0 ? NULL : right_of(e, columns, e->place[i + r]);
+            for (int k = 0; k < n_y && right != NULL; k++)
             {
                 double across = sliding && r < 2 ? d[0] * B[k] + d[1] * B[n_y + k] : 0;
-                right[e->place[i + r] + k * (int64_t)m] =
-                    sliding && r < 2 ? -turn * (B[r * n_y + k] - d[r] * across) : -B[r * n_y + k];
+                right[k] = sliding && r < 2 ? -turn * (B[r * n_y + k] - d[r] * across) : -B[r * n_y + k];
             }
+            if (right != NULL)
+                right[n_y] = 0;
+        }
     }
-    dgetrs_("N", &m, &n_y, e->K, &m, e->pivots, right, &m, &info, 1);
-    bool good = info == 0;
-    for (int64_t j = 0; j < m * (int64_t)n_y && good; j++)
-        good = isfinite(right[j]);
+    td_lu_solve(e->isa, m, e->K, e->pivots, columns, e->right);
+    bool good = true;
+    for (int j = 0; j < m && good; j++)
+        good = all_finite(right_of(e, columns, j), n_y);
     return good;
 }
 
@@ -325,14 +349,13 @@ bool td_exact_piece(tdExact *e, const double *y)
     int m = e->m, n = e->n, n_y = e->n_y;
     memset(e->slope, 0, (size_t)n * (size_t)n_y * sizeof *e->slope);
     for (int j = 0; j < m; j++)
-        for (int k = 0; k < n_y; k++)
-            e->slope[e->rows[j] * (int64_t)n_y + k] = e->right[j + (k + 1) * (int64_t)m];
+        memcpy(e->slope + e->rows[j] * (int64_t)n_y, right_of(e, n_y + 1, j), (size_t)n_y * sizeof *e->slope);
     memcpy(e->u_slope, e->B, (size_t)n * (size_t)n_y * sizeof *e->B);
     for (int j = 0; j < m; j++)
         memcpy(e->part + j * (int64_t)n, e->problem->dual.W + e->rows[j] * (int64_t)n, (size_t)n * sizeof *e->part);
     if (m > 0)
-        cblas_dgemm(CblasRowMajor, CblasTrans, CblasTrans, n, n_y, m, 1, e->part, n, e->right + m, m, 1, e->u_slope,
-                    n_y);
+        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, n, n_y, m, 1, e->part, n, e->right, td_lu_stride(n_y + 1),
+                    1, e->u_slope, n_y);
     for (int j = 0; j < m; j++)
         for (int k = 0, i = e->rows[j]; k < n_y; k++)
             e->u_slope[i * (int64_t)n_y + k] += e->R[i] * e->slope[i * (int64_t)n_y + k];
@@ -380,13 +403,13 @@ void td_exact_recall(tdExact *e)
 }
 
 // What an impulse on row l, whose contact is open, adds to the equations of the base.
-static void open_column(const tdExact *e, int l, double *out)
+static void open_column(const tdExact *e, int l, int stride, double *out)
 {
     const tdExactBase *base = &e->base;
     const tdProblem *p = e->problem;
     const double *W = p->dual.W + l * (int64_t)e->n;
     for (int j = 0; j < base->m; j++)
-        out[j] = -W[base->rows[j]];
+        out[j * (int64_t)stride] = -W[base->rows[j]];
     // Rows of tangents that slide: turn / w P u_t.
     for (int32_t each = 0; each < e->n_in; each++)
     {
@@ -398,7 +421,7 @@ static void open_column(const tdExact *e, int l, double *out)
         double turn = turn_of(e, c, base->state + 3 * (int64_t)c) / tangent_weight(e, i);
         double across = d[0] * W[i] + d[1] * W[i + 1];
         for (int r = 0; r < 2; r++)
-            out[base->place[i + r]] = -turn * (W[i + r] - d[r] * across);
+            out[base->place[i + r] * (int64_t)stride] = -turn * (W[i + r] - d[r] * across);
     }
 }
 
@@ -407,28 +430,26 @@ static bool make_directions(tdExact *e, int32_t c)
 {
     tdExactBase *base = &e->base;
     const tdProblem *p = e->problem;
-    int i = p->dual.first[c], first = p->constraints[c].law.mu > 0 ? 0 : 2, count = 3 - first, m = base->m, info = 0;
+    int i = p->dual.first[c], first = p->constraints[c].law.mu > 0 ? 0 : 2, count = 3 - first, m = base->m;
+    int stride = count == 1 ? 1 : td_lu_stride(count);
     int64_t n = e->n;
     if (base->contact == c)
         return true;
     double *right = e->right; // m x count
+    memset(right, 0, (size_t)(m * stride) * sizeof *right);
     for (int r = first; r < 3; r++)
         if (base->place[i + r] < 0)
-            open_column(e, i + r, right + (r - first) * (int64_t)m);
+            open_column(e, i + r, stride, right + r - first);
         else
-        {
-            memset(right + (r - first) * (int64_t)m, 0, (size_t)m * sizeof *right);
-            right[(r - first) * (int64_t)m + base->place[i + r]] = 1;
-        }
-    if (m > 0)
-        dgetrs_("N", &m, &count, base->K, &m, base->pivots, right, &m, &info, 1);
+            right[base->place[i + r] * stride + r - first] = 1;
+    td_lu_solve(e->isa, m, base->K, base->pivots, count, right);
     memset(base->Z, 0, 3 * (size_t)n * sizeof *base->Z);
     memset(base->WZ, 0, 3 * (size_t)n * sizeof *base->WZ);
     for (int r = first; r < 3; r++)
     {
         double *Z = base->Z + r * n, *WZ = base->WZ + r * n;
         for (int j = 0; j < m; j++)
-            Z[base->rows[j]] = right[(r - first) * (int64_t)m + j];
+            Z[base->rows[j]] = right[j * stride + r - first];
         if (base->place[i + r] < 0)
             Z[i + r] = 1;
         for (int64_t j = 0; j < n; j++)
@@ -437,8 +458,8 @@ static bool make_directions(tdExact *e, int32_t c)
         for (int64_t j = 0; j < n; j++)
             WZ[j] += e->R[j] * Z[j];
     }
-    base->contact = info == 0 ? c : -1;
-    return info == 0;
+    base->contact = c;
+    return true;
 }
 
 // The equations of contact c in its mode, of impulses and motion; they are linear.
@@ -550,7 +571,6 @@ static void read_miss(const tdExact *e)
 static bool chord(tdExact *e, double tolerance, double size)
 {
     double last = INFINITY;
-    int one = 1, info = 0;
     for (int k = 0; k < CHORDS && e->has_factor && e->m > 0; k++)
     {
         double left = residual(e);
@@ -563,7 +583,7 @@ static bool chord(tdExact *e, double tolerance, double size)
             return false;
         last = left;
         read_miss(e);
-        dgetrs_("N", &e->m, &one, e->K, &e->m, e->pivots, e->miss, &e->m, &info, 1);
+        td_lu_solve(e->isa, e->m, e->K, e->pivots, 1, e->miss);
         for (int j = 0; j < e->m; j++)
             e->gamma[e->rows[j]] += e->miss[j];
         read_motion(e);

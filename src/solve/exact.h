@@ -12,6 +12,7 @@
 // at a y is found by Newton's method on the projections (P. Alart, A. Curnier 1991), where that does not arrive by
 // Gauss-Seidel (nlcp.h).
 #pragma once
+#include "base/isa.h"
 #include "base/status.h"
 #include "base/task.h"
 
@@ -54,6 +55,7 @@ typedef struct tdExact
     double *along;      ///< 2 by constraint: direction of friction of those that slide
     bool converged;     ///< the last solution is one
     // scratch
+    tdIsa isa;
     double *apart;          ///< by constraint: motion of those that do not bear
     bool given;             ///< some impulse that is given is not zero
     int columns;            ///< right-hand sides

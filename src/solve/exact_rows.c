@@ -3,6 +3,7 @@
 // of a solution. See exact.h; exact.c solves on them.
 #include "solve/exact.h"
 
+#include "solve/lu.h"
 #include "solve/problem.h"
 
 #include <cblas.h>
@@ -44,13 +45,13 @@ static bool take(tdExact *e)
                  {&e->along, 2 * (int64_t)e->problem->n_constraints},
                  {&e->factored_along, 2 * (int64_t)e->problem->n_constraints},
                  {&e->apart, e->problem->n_constraints},
-                 {&e->K, n * n},
-                 {&e->right, (n + 6) * (n_y + 3)},
+                 {&e->K, n * (n + TD_LU_LANES)},
+                 {&e->right, (n + 6) * (n_y + 1 + TD_LU_LANES)},
                  {&e->last, n},
                  {&e->miss, n},
                  {&e->state, 3 * (int64_t)e->problem->n_constraints},
                  {&e->part, n * n},
-                 {&e->base.K, n * n},
+                 {&e->base.K, n * (n + TD_LU_LANES)},
                  {&e->base.gamma, n},
                  {&e->base.u, n},
                  {&e->base.own, 2 * n},
@@ -165,7 +166,7 @@ static tdStatus make_rows(tdExact *e, tdError *error)
 tdStatus td_exact_begin(tdExact *e, tdProblem *problem, const double *y0, tdError *error)
 {
     const double *warm = problem->steer.warm;
-    *e = (tdExact){.problem = problem, .n_y = problem->steer.n, .y0 = y0};
+    *e = (tdExact){.problem = problem, .n_y = problem->steer.n, .y0 = y0, .isa = td_isa_pick(false)};
     for (int32_t c = 0; c < problem->n_constraints; c++)
         e->n += problem->constraints[c].law.rows;
     if (!take(e))

@@ -152,7 +152,7 @@ static void cut_trees(tdFactorPlan *p, double *weight, int32_t *begin, char *kin
 // Numbers that a front packs for its square: whole vectors of rows, in single precision too.
 static int64_t pack_size(const tdFactorPlan *p, int32_t s)
 {
-    return (below_of(p, s) + 7) / 8 * 8 * columns_of(p, s);
+    return (below_of(p, s) + 15) / 16 * 16 * columns_of(p, s);
 }
 
 // Room for the largest of these, by tree; fronts above the trees are factored one after the other.

@@ -103,7 +103,7 @@ typedef TD_FACTOR_PRODUCT(float) tdProductSingle;
 //     not positive definite.
 // divide: m rows of n columns, divided by such a triangle: R = R T^-T.
 // square: U = -L L', its lower triangle and some of what is above it; L: m rows, pack: room for m rows, filled up to
-//     eights.
+//     sixteens. As all that take rows by vectors, for vectors of 512 bits from sixteen rows on.
 // add: columns [begin, end) of what a child leaves, of `size` rows and its own columns, added to a front whose column c
 //     stands at to + c stride; run: that of column `begin` or one before.
 #define TD_FACTOR_KERNELS(real, productOf, set)                                                                        \
@@ -119,5 +119,7 @@ TD_FACTOR_KERNELS(float, tdProductSingle, single_portable);
 #if defined(__x86_64__)
 TD_FACTOR_KERNELS(double, tdProduct, avx2);
 TD_FACTOR_KERNELS(float, tdProductSingle, single_avx2);
+TD_FACTOR_KERNELS(double, tdProduct, avx512);
+TD_FACTOR_KERNELS(float, tdProductSingle, single_avx512);
 #endif
 // NOLINTEND(bugprone-macro-parentheses)

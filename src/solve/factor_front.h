@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers of a factor, front by front: see factor.h. In double or single precision, see real.h.
 #pragma once
+#include "base/isa.h"
 #include "solve/factor_shape.h"
 #include "solve/real.h"
 
@@ -12,12 +13,7 @@
 #define DEEP        96  // from where products are worth copying their operands for
 #define LARGE_FRONT 384 // rows from which a front above the trees is cut into tiles
 
-#if defined(__x86_64__)
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-#endif
+#define CHUNK 64 // columns of deep products that are taken at a time by vectors of 512 bits
 
 // ---------------------------------------------------------------- numbers
 
@@ -27,6 +23,7 @@ typedef struct factorWork
     tdTasks *tasks; // asked whether to go on
     const double *values;
     tdReal *x, *work;
+    tdIsa isa;
     atomic_bool failed;
 } factorWork;
 
@@ -38,14 +35,7 @@ static void add_child(const factorWork *w, int32_t c, int64_t begin, int64_t end
     const tdFactorRun *run = p->runs + p->run_at[c];
     const tdReal *from = w->work + p->update_at[c];
     int size = (int)below_of(p, c);
-#if defined(__x86_64__)
-    if (has_avx2())
-    {
-        TD_REAL_KERNEL(td_factor_add, avx2)(run, (int)begin, (int)end, size, from, to, stride);
-        return;
-    }
-#endif
-    TD_REAL_KERNEL(td_factor_add, portable)(run, (int)begin, (int)end, size, from, to, stride);
+    TD_REAL_CALL(td_factor_add, w->isa, true, run, (int)begin, (int)end, size, from, to, stride);
 }
 
 // How many of the rows that a child leaves are columns of its parent, which has n.
@@ -89,6 +79,7 @@ typedef struct frontWork
     int n, rows; // of the supernode; rows is the stride too
     int span;    // rows that are factored
     int begin, k;
+    tdIsa isa;
     tdReal inverse[TD_FACTOR_BLOCK]; // of the diagonal of the present block
 } frontWork;
 
@@ -97,21 +88,37 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-// Deep products are the library's, which copies its operands first.
-static void multiply(const tdRealProduct *p)
+#if defined(__x86_64__)
+static void multiply_wide(const tdRealProduct *product)
 {
-    if (p->depth >= DEEP && p->rows >= DEEP && !p->lower)
+    tdRealProduct p = *product;
+    for (int k = 0; k < product->depth; k += p.depth)
+    {
+        p.depth = least(product->depth - k, product->depth - k < 2 * CHUNK ? 2 * CHUNK : CHUNK);
+        TD_REAL_KERNEL(td_factor_product, avx512)(&p);
+        p.A += (int64_t)p.depth * p.a_stride;
+        p.B += (int64_t)p.depth * p.b_stride;
+        p.add = true;
+    }
+}
+#endif
+
+// Deep products are the library's, which copies its operands first, where its vectors are no shorter.
+static void multiply(const tdRealProduct *p, tdIsa isa)
+{
+#if defined(__x86_64__)
+    if (isa == TD_ISA_AVX512 && p->depth >= DEEP)
+        multiply_wide(p);
+    else
+#endif
+        if (p->depth >= DEEP && p->rows >= DEEP && !p->lower)
         td_real_gemm(CblasColMajor, CblasNoTrans, CblasTrans, p->rows, p->columns, p->depth, -1, p->A, p->a_stride,
                      p->B, p->b_stride, p->add ? 1 : 0, p->C, p->c_stride);
     else if (p->depth >= DEEP && p->rows >= DEEP && !p->add)
         td_real_syrk(CblasColMajor, CblasLower, CblasNoTrans, p->rows, p->depth, -1, p->A, p->a_stride, 0, p->C,
                      p->c_stride);
-#if defined(__x86_64__)
-    else if (has_avx2())
-        TD_REAL_KERNEL(td_factor_product, avx2)(p);
-#endif
     else
-        TD_REAL_KERNEL(td_factor_product, portable)(p);
+        TD_REAL_CALL(td_factor_product, isa, true, p);
 }
 
 // Rows [first, first + m) of the block, less what the columns before it give.
@@ -120,31 +127,21 @@ static void update_rows(const frontWork *f, int first, int m)
     tdRealProduct p = {m, f->k, f->begin, f->L + first, f->rows, f->L + f->begin, f->rows, NULL, f->rows, true, false};
     p.C = f->L + (int64_t)f->begin * f->rows + first;
     if (f->begin > 0 && m > 0)
-        multiply(&p);
+        multiply(&p, f->isa);
 }
 
 // Rows below the triangle of the block, divided by it.
 static void divide_rows(const frontWork *f, int first, int m)
 {
     tdReal *block = f->L + (int64_t)f->begin * f->rows;
-#if defined(__x86_64__)
-    if (has_avx2())
-    {
-        TD_REAL_KERNEL(td_factor_divide, avx2)(f->k, m, block + f->begin, f->rows, f->inverse, block + first, f->rows);
-        return;
-    }
-#endif
-    TD_REAL_KERNEL(td_factor_divide, portable)(f->k, m, block + f->begin, f->rows, f->inverse, block + first, f->rows);
+    TD_REAL_CALL(td_factor_divide, f->isa, true, f->k, m, block + f->begin, f->rows, f->inverse, block + first,
+                 f->rows);
 }
 
 static bool factor_triangle(frontWork *f)
 {
     tdReal *A = f->L + (int64_t)f->begin * f->rows + f->begin;
-#if defined(__x86_64__)
-    if (has_avx2())
-        return TD_REAL_KERNEL(td_factor_triangle, avx2)(f->k, A, f->rows, f->inverse);
-#endif
-    return TD_REAL_KERNEL(td_factor_triangle, portable)(f->k, A, f->rows, f->inverse);
+    return TD_REAL_CALL(td_factor_triangle, f->isa, true, f->k, A, f->rows, f->inverse);
 }
 
 // Lower triangle of the tile of U at rows a, columns b: U = -L_r L_r'.
@@ -153,7 +150,7 @@ static void square_tile(const frontWork *f, int a, int m, int b, int n)
     int rest = f->rows - f->n;
     const tdReal *L = f->L + f->n;
     tdRealProduct p = {m, n, f->n, L + a, f->rows, L + b, f->rows, f->U + a + (int64_t)b * rest, rest, false, a == b};
-    multiply(&p);
+    multiply(&p, f->isa);
 }
 
 static frontWork front_of(const factorWork *w, int32_t s)
@@ -162,7 +159,8 @@ static frontWork front_of(const factorWork *w, int32_t s)
                        .U = w->work + w->plan->update_at[s],
                        .n = columns_of(w->plan, s),
                        .rows = rows_of(w->plan, s),
-                       .span = rows_of(w->plan, s)};
+                       .span = rows_of(w->plan, s),
+                       .isa = w->isa};
 }
 
 static bool factor_columns(frontWork *f)
@@ -185,12 +183,8 @@ static void square(const frontWork *f, tdReal *pack)
     int m = f->rows - f->n;
     if (m * f->n < PACKED)
         square_tile(f, 0, m, 0, m);
-#if defined(__x86_64__)
-    else if (has_avx2())
-        TD_REAL_KERNEL(td_factor_square, avx2)(m, f->n, f->L + f->n, f->rows, f->U, m, pack);
-#endif
     else
-        TD_REAL_KERNEL(td_factor_square, portable)(m, f->n, f->L + f->n, f->rows, f->U, m, pack);
+        TD_REAL_CALL(td_factor_square, f->isa, true, m, f->n, f->L + f->n, f->rows, f->U, m, pack);
 }
 
 // tree: that it is of, whose room it uses
@@ -270,7 +264,8 @@ static bool factor_large(const factorWork *w, tdTasks *tasks, int32_t s)
 bool TD_REAL_NAME(td_factor_fill)(const tdFactorPlan *plan, tdTasks *tasks, const double *values, tdReal *work,
                                   tdReal *x)
 {
-    factorWork w = {.plan = plan, .tasks = tasks, .values = values, .x = x, .work = work};
+    factorWork w = {
+        .plan = plan, .tasks = tasks, .values = values, .x = x, .work = work, .isa = td_isa_pick_wide(false)};
     atomic_init(&w.failed, false);
     td_parallel(tasks, plan->n_trees, factor_tree, &w);
     bool good = !atomic_load(&w.failed);

@@ -39,6 +39,6 @@ bool td_factor_panel(int n, int rows, double *L, int stride)
 {
     if (n <= SMALL_PANEL)
         return factor_small(n, rows, L, stride);
-    frontWork f = {.L = L, .n = n, .rows = stride, .span = rows};
+    frontWork f = {.L = L, .n = n, .rows = stride, .span = rows, .isa = td_isa_pick_wide(false)};
     return factor_columns(&f);
 }

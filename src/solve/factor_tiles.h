@@ -5,18 +5,75 @@
 // matrices as they lie.
 //
 // Every entry is C - (sum over k, ascending), whatever tile it falls into, so that bits do not depend on how rows are
-// shared out. Where rows do not fill a vector, the last one begins earlier and stores only what is new.
+// shared out. Where rows do not fill a vector, the last one begins earlier and stores only
+// what is new; vectors of 512 bits are masked instead.
 #pragma once
 #include "base/simd.h"
 #include "solve/factor.h"
 #include "solve/real.h"
 
+#if defined(TD_WIDE)
+#include <immintrin.h>
+#endif
+
 #define INLINE static inline __attribute__((always_inline))
 #define TALL   3 // vectors of rows in a tile
 #define TILE   (TALL * TD_REALS)
 
+// tail: 0 for whole vectors; else what rows at the end need.
+#if defined(TD_WIDE)
+#define TAIL_AT(rows) 0      // begins with them
+#define TAIL(rows)    (rows) // and has so many
+#define LEAST_ROWS    1
+#ifdef TD_SINGLE
+#define MASK(rows)   ((__mmask16)((1U << (rows)) - 1))
+#define masked_load  _mm512_maskz_loadu_ps
+#define masked_store _mm512_mask_storeu_ps
+#else
+#define MASK(rows)   ((__mmask8)((1U << (rows)) - 1))
+#define masked_load  _mm512_maskz_loadu_pd
+#define masked_store _mm512_mask_storeu_pd
+#endif
+
+INLINE tdReals load_tail(const tdReal *p, int tail)
+{
+    return tail == 0 ? td_reals_load(p) : (tdReals)masked_load(MASK(tail), p);
+}
+
+INLINE void store_tail(tdReal *to, tdReals value, int tail)
+{
+    if (tail == 0)
+        td_reals_store(to, value);
+    else
+        masked_store(to, MASK(tail), value);
+}
+#else
+#define TAIL_AT(rows) ((rows)-TD_REALS)   // begins before them
+#define TAIL(rows)    (TD_REALS - (rows)) // and stores from this lane on
+#define LEAST_ROWS    TD_REALS
+
+INLINE tdReals load_tail(const tdReal *p, int tail)
+{
+    (void)tail;
+    return td_reals_load(p);
+}
+
+INLINE void store_tail(tdReal *to, tdReals value, int tail)
+{
+    if (tail == 0)
+    {
+        td_reals_store(to, value);
+        return;
+    }
+    tdReal lane[TD_REALS];
+    td_reals_store(lane, value);
+    for (int l = tail; l < TD_REALS; l++)
+        to[l] = lane[l];
+}
+#endif
+
 // sum[c][v] = vector v of rows of A times row c of B; v < nv, c < nc, which are constants where it is inlined.
-INLINE void multiply_tile(int nv, int nc, int depth, const tdReal *A, int64_t a_stride, const tdReal *B,
+INLINE void multiply_tile(int nv, int nc, int tail, int depth, const tdReal *A, int64_t a_stride, const tdReal *B,
                           int64_t b_stride, tdReals (*sum)[TALL])
 {
     for (int c = 0; c < nc; c++)
@@ -26,41 +83,26 @@ INLINE void multiply_tile(int nv, int nc, int depth, const tdReal *A, int64_t a_
     {
         tdReals a[TALL];
         for (int v = 0; v < nv; v++)
-            a[v] = td_reals_load(A + TD_REALS * v);
+            a[v] = load_tail(A + TD_REALS * v, tail);
         for (int c = 0; c < nc; c++)
             for (int v = 0; v < nv; v++)
                 sum[c][v] += a[v] * B[c];
     }
 }
 
-// Stores lanes from `skip` on.
-INLINE void store_from(tdReal *to, tdReals value, int skip)
-{
-    if (skip == 0)
-    {
-        td_reals_store(to, value);
-        return;
-    }
-    tdReal lane[TD_REALS];
-    td_reals_store(lane, value);
-    for (int l = skip; l < TD_REALS; l++)
-        to[l] = lane[l];
-}
-
-INLINE void product_tile(int nv, int nc, int skip, tdRealProduct p, int64_t row, int64_t column)
+INLINE void product_tile(int nv, int nc, int tail, tdRealProduct p, int64_t row, int64_t column)
 {
     tdReals sum[4][TALL];
-    multiply_tile(nv, nc, p.depth, p.A + row, p.a_stride, p.B + column, p.b_stride, sum);
+    multiply_tile(nv, nc, tail, p.depth, p.A + row, p.a_stride, p.B + column, p.b_stride, sum);
     for (int c = 0; c < nc; c++)
         for (int v = 0; v < nv; v++)
         {
             tdReal *to = p.C + row + TD_REALS * v + (column + c) * (int64_t)p.c_stride;
-            store_from(to, p.add ? td_reals_load(to) - sum[c][v] : -sum[c][v], skip);
+            store_tail(to, p.add ? load_tail(to, tail) - sum[c][v] : -sum[c][v], tail);
         }
 }
 
-// Rows [begin, end) of nc columns; where less than a vector is left, it begins at a row before, of which nothing is
-// stored.
+// Rows [begin, end) of nc columns.
 INLINE void product_columns(int nc, tdRealProduct p, int begin, int end, int64_t column)
 {
     int row = begin;
@@ -77,7 +119,7 @@ INLINE void product_columns(int nc, tdRealProduct p, int begin, int end, int64_t
         row += TD_REALS;
     }
     if (row < end)
-        product_tile(1, nc, TD_REALS - (end - row), p, end - TD_REALS, column);
+        product_tile(1, nc, TAIL(end - row), p, row + TAIL_AT(end - row), column);
 }
 
 // Fewer rows in all than a vector has.
@@ -99,7 +141,7 @@ static void product_thin(const tdRealProduct *p)
 void TD_REAL_ISA(td_factor_product)(const tdRealProduct *product)
 {
     tdRealProduct p = *product; // which the compiler need not read again behind every store
-    if (p.rows < TD_REALS)
+    if (p.rows < LEAST_ROWS)
     {
         product_thin(product);
         return;
@@ -157,15 +199,20 @@ INLINE void square_tile(int nv, int m, int depth, const tdReal *pack, int64_t i,
         for (int v = 0; v < nv; v++)
         {
             int64_t row = TD_REALS * (i + v);
-            tdReal *to = U + row + (4 * j + c) * stride, lane[TD_REALS];
+            tdReal *to = U + row + (4 * j + c) * stride;
             if (row + TD_REALS <= m)
             {
                 td_reals_store(to, -sum[c][v]);
                 continue;
             }
+#if defined(TD_WIDE)
+            store_tail(to, -sum[c][v], (int)(m - row));
+#else
+            tdReal lane[TD_REALS];
             td_reals_store(lane, -sum[c][v]);
             for (int64_t l = 0; row + l < m; l++)
                 to[l] = lane[l];
+#endif
         }
 }
 
@@ -196,22 +243,22 @@ void TD_REAL_ISA(td_factor_square)(int m, int depth, const tdReal *L, int l_stri
 
 // Rows of nc columns that begin at `column` of a panel, less what the columns before give, divided by their triangle.
 // T: the panel's triangle, of which the rows of these columns are done; inverse: of its diagonal.
-INLINE void divide_tile(int nv, int nc, int skip, int column, const tdReal *T, int64_t t_stride, const tdReal *inverse,
+INLINE void divide_tile(int nv, int nc, int tail, int column, const tdReal *T, int64_t t_stride, const tdReal *inverse,
                         tdReal *rows, int64_t stride)
 {
     tdReals x[4][TALL];
-    multiply_tile(nv, nc, column, rows, stride, T + column, t_stride, x);
+    multiply_tile(nv, nc, tail, column, rows, stride, T + column, t_stride, x);
     for (int c = 0; c < nc; c++)
     {
         const tdReal *t = T + column + c;
         for (int v = 0; v < nv; v++)
         {
             tdReal *to = rows + TD_REALS * v + (column + c) * stride;
-            tdReals value = td_reals_load(to) - x[c][v];
+            tdReals value = load_tail(to, tail) - x[c][v];
             for (int b = 0; b < c; b++)
                 value -= x[b][v] * t[(column + b) * t_stride];
             x[c][v] = value * inverse[c];
-            store_from(to, x[c][v], skip);
+            store_tail(to, x[c][v], tail);
         }
     }
 }
@@ -233,7 +280,7 @@ INLINE void divide_columns(int nc, int m, int column, const tdReal *T, int64_t t
         row += TD_REALS;
     }
     if (row < m)
-        divide_tile(1, nc, TD_REALS - (m - row), column, T, t_stride, inverse, rows + m - TD_REALS, stride);
+        divide_tile(1, nc, TAIL(m - row), column, T, t_stride, inverse, rows + row + TAIL_AT(m - row), stride);
 }
 
 // One entry of the panel, as in divide_tile.
@@ -251,7 +298,7 @@ static void divide_one(int row, int column, const tdReal *T, int64_t t_stride, t
 void TD_REAL_ISA(td_factor_divide)(int n, int m, const tdReal *T, int t_stride, const tdReal *inverse, tdReal *rows,
                                    int stride)
 {
-    if (m < TD_REALS)
+    if (m < LEAST_ROWS)
     {
         for (int j = 0; j < n; j++)
             for (int i = 0; i < m; i++)
@@ -260,7 +307,7 @@ void TD_REAL_ISA(td_factor_divide)(int n, int m, const tdReal *T, int t_stride, 
     }
     for (int begin = 0; begin < m;)
     {
-        int piece = m - begin < DIVIDED_ROWS + TD_REALS ? m - begin : DIVIDED_ROWS, j = 0;
+        int piece = m - begin < DIVIDED_ROWS + LEAST_ROWS ? m - begin : DIVIDED_ROWS, j = 0;
         for (; j + 4 <= n; j += 4)
             divide_columns(4, piece, j, T, t_stride, inverse + j, rows + begin, stride);
         if (n - j == 3)
@@ -273,22 +320,34 @@ void TD_REAL_ISA(td_factor_divide)(int n, int m, const tdReal *T, int t_stride, 
     }
 }
 
+// Four numbers, of rows or columns.
+#ifdef TD_SINGLE
+typedef td4f four;
+#define square_root sqrtf
+#else
+typedef td4 four;
+#define square_root sqrt
+#endif
+
 // Square of nc columns on the diagonal of n x n, less what the columns before it give; then by scalars.
-static bool factor_corner(int n, int nc, int column, tdReal *A, int64_t stride, tdReal *inverse)
+static bool factor_corner(int nc, int column, tdReal *A, int64_t stride, tdReal *inverse)
 {
-    tdReal corner[4][4], sums[4][TD_REALS] = {{0}};
-    bool full = column + TD_REALS <= n; // a vector of rows is there
-    if (full)
+    tdReal corner[4][4], sums[4][4] = {{0}};
+    const tdReal *row = A + column;
+    four sum[4] = {0};
+    for (int64_t k = column; nc == 4 && k > 0; k--, row += stride)
     {
-        tdReals sum[4][TALL];
-        multiply_tile(1, 4, column, A + column, stride, A + column, stride, sum);
+        four a;
+        memcpy(&a, row, sizeof a);
         for (int c = 0; c < 4; c++)
-            td_reals_store(sums[c], sum[c][0]);
+            sum[c] += a * row[c];
     }
+    if (nc == 4)
+        memcpy(sums, sum, sizeof sums);
     for (int c = 0; c < nc; c++)
         for (int r = c; r < nc; r++)
         {
-            for (int k = 0; k < column && !full; k++)
+            for (int k = 0; k < column && nc < 4; k++)
                 sums[c][r] += A[column + r + k * stride] * A[column + c + k * stride];
             corner[c][r] = A[column + r + (column + c) * stride] - sums[c][r];
         }
@@ -296,7 +355,7 @@ static bool factor_corner(int n, int nc, int column, tdReal *A, int64_t stride, 
     {
         if (!(corner[c][c] > 0)) // not a number too
             return false;
-        corner[c][c] = (tdReal)sqrt((double)corner[c][c]);
+        corner[c][c] = square_root(corner[c][c]);
         inverse[c] = 1 / corner[c][c];
         for (int r = c + 1; r < nc; r++)
             corner[c][r] *= inverse[c];
@@ -315,9 +374,9 @@ bool TD_REAL_ISA(td_factor_triangle)(int n, tdReal *A, int stride, tdReal *inver
     for (int j = 0; j < n; j += 4, inverse += 4)
     {
         int nc = n - j < 4 ? n - j : 4, m = n - j - nc;
-        if (!factor_corner(n, nc, j, A, stride, inverse))
+        if (!factor_corner(nc, j, A, stride, inverse))
             return false;
-        if (m >= TD_REALS)
+        if (m >= LEAST_ROWS)
             divide_columns(4, m, j, A, stride, inverse, A + j + nc, stride);
         else
             for (int c = 0; c < nc; c++)
@@ -328,6 +387,25 @@ bool TD_REAL_ISA(td_factor_triangle)(int n, tdReal *A, int stride, tdReal *inver
 }
 
 // ---------------------------------------------------------------- what children leave
+
+// to[0 .. n) += from[0 .. n): a row of a child, of which a run has some ten numbers.
+#if defined(TD_WIDE)
+INLINE void add_run(int n, const tdReal *from, tdReal *to)
+{
+    for (; n > TD_REALS; n -= TD_REALS, from += TD_REALS, to += TD_REALS)
+        td_reals_store(to, td_reals_load(to) + td_reals_load(from));
+    store_tail(to, load_tail(to, n) + load_tail(from, n), n);
+}
+#else
+INLINE void add_run(int n, const tdReal *from, tdReal *to)
+{
+    int i = 0;
+    for (; i + TD_REALS <= n; i += TD_REALS)
+        td_reals_store(to + i, td_reals_load(to + i) + td_reals_load(from + i));
+    for (; i < n; i++)
+        to[i] += from[i];
+}
+#endif
 
 void TD_REAL_ISA(td_factor_add)(const tdFactorRun *run, int begin, int end, int size, const tdReal *from, tdReal *to,
                                 int64_t stride)
@@ -340,14 +418,7 @@ void TD_REAL_ISA(td_factor_add)(const tdFactorRun *run, int begin, int end, int 
         tdReal *column = to + (first->to + j - first->row) * stride;
         const tdReal *mine = from + (int64_t)j * size;
         int i = j;
-        for (const tdFactorRun *r = first; i < size; r++)
-        {
-            tdReal *t = column + (r->to - r->row);
-            int last = r[1].row;
-            for (; i + TD_REALS <= last; i += TD_REALS)
-                td_reals_store(t + i, td_reals_load(t + i) + td_reals_load(mine + i));
-            for (; i < last; i++)
-                t[i] += mine[i];
-        }
+        for (const tdFactorRun *r = first; i < size; i = (++r)->row)
+            add_run(r[1].row - i, mine + i, column + (r->to - r->row) + i);
     }
 }

@@ -54,13 +54,13 @@ tdStatus td_linear_create(const tdLinearModel *model, tdArena *arena, tdIsa isa,
     if (model->n == 0)
         return TD_OK;
     if (model->amg != NULL)
-        return td_amg_create(model->amg, arena, &linear->amg, error);
+        return td_amg_create(model->amg, arena, isa, &linear->amg, error);
     linear->turned = TD_TAKE(arena, double, model->n);
     linear->solution = TD_TAKE(arena, double, model->n);
     if (linear->turned == NULL || linear->solution == NULL)
         return td_fail_memory(error, "the linear solver");
     // By the machine's own kernels, as the factor is made.
-    TD_TRY(td_substitution_create(arena, &model->shape, td_isa_pick(false), &linear->substitution, error));
+    TD_TRY(td_substitution_create(arena, &model->shape, td_isa_pick_wide(false), &linear->substitution, error));
     TD_TRY(td_triangular_create(arena, &model->shape, isa, &linear->triangular, error));
     if (model->single || model->rough)
         TD_TRY(td_refine_create(model, arena, &linear->refine, error));
@@ -77,6 +77,7 @@ void td_linear_free(tdLinear *linear)
     cholmod_free_factor(&linear->factor, &linear->common);
     cholmod_finish(&linear->common);
     td_refine_free(&linear->refine);
+    td_amg_free(linear->amg);
     free(linear->work);
 }
 
@@ -91,7 +92,7 @@ static tdStatus factorize(tdLinear *linear, tdTasks *tasks, const double *values
 {
     if (linear->amg != NULL)
     {
-        *definite = td_amg_set(linear->amg, tasks, values, at);
+        TD_TRY(td_amg_set(linear->amg, tasks, values, at, definite, error));
         linear->counts = (tdLinearCounts){.has_factor = *definite ? DOUBLE : 0};
         return TD_OK;
     }

@@ -139,13 +139,14 @@ static void drop_factor(tdLinearModel *model)
         cholmod_free_factor(&model->symbolic, model->common);
 }
 
-static tdStatus take_multigrid(tdArena *arena, const bool *held, tdLinearModel *out, tdError *error)
+static tdStatus take_multigrid(tdArena *arena, const bool *held, const tdLinearChoice *choice, tdLinearModel *out,
+                               tdError *error)
 {
     drop_factor(out);
     out->factor_flops = out->factor_entries = 0;
     out->single = out->rough = false;
     out->factor_cost = AMG_COST;
-    return td_amg_model_create(arena, out->pattern, held, &out->amg, error);
+    return td_amg_model_create(arena, out->pattern, held, choice->memory, &out->amg, error);
 }
 
 // A factor that does not fit: multigrid in its place where that may be.
@@ -154,7 +155,7 @@ static tdStatus fit(tdArena *arena, const bool *held, const tdLinearChoice *choi
     if (choice == NULL || out->factor_bytes <= choice->memory)
         return TD_OK;
     if (choice->kind == TD_SOLVER_AUTO)
-        return take_multigrid(arena, held, out, error);
+        return take_multigrid(arena, held, choice, out, error);
     if (isfinite(out->factor_bytes))
         return td_fail(error, TD_ERROR_MEMORY,
                        "the factor of the matrix would take %.1f GB, more than solver.memory allows (%.1f GB); use "
@@ -190,7 +191,7 @@ tdStatus td_linear_model_create(tdArena *arena, const tdBlockPattern *pattern, c
     for (int32_t i = 0; i < pattern->n; i++)
         out->turning[i] = out->dof[3 * i] >= 0 && out->dof[3 * i + 1] >= 0 && out->dof[3 * i + 2] >= 0;
     if (choice != NULL && choice->kind == TD_SOLVER_AMG)
-        return take_multigrid(arena, held, out, error);
+        return take_multigrid(arena, held, choice, out, error);
     out->Ap = TD_TAKE(arena, int32_t, out->n + 1);
     if (out->Ap == NULL)
         return td_fail_memory(error, "the matrix");
@@ -252,6 +253,8 @@ void td_linear_model_free(tdLinearModel *model)
     if (model->common == NULL)
         return;
     drop_factor(model);
+    td_amg_model_free(model->amg);
+    model->amg = NULL;
     cholmod_finish(model->common);
     free(model->common);
     model->common = NULL;

@@ -11,7 +11,7 @@
 tdStatus td_refine_create(const tdLinearModel *model, tdArena *arena, tdRefine *out, tdError *error)
 {
     int64_t numbers = 3 * (int64_t)model->pattern->n * LANES;
-    *out = (tdRefine){.model = model, .isa = td_isa_pick(false)};
+    *out = (tdRefine){.model = model, .isa = td_isa_pick_wide(false)};
     out->b = TD_TAKE(arena, double, numbers);
     out->x = TD_TAKE(arena, double, numbers);
     out->r = TD_TAKE(arena, double, numbers);
@@ -78,6 +78,11 @@ static void residual_piece(void *context, int piece)
     const tdBlockPattern *pattern = refine->model->pattern;
     int32_t begin = piece * GRAIN, end = begin + GRAIN < pattern->n ? begin + GRAIN : pattern->n;
 #if defined(__x86_64__)
+    if (refine->isa == TD_ISA_AVX512)
+    {
+        td_refine_rows_avx512(pattern, w->task->values, refine->x, refine->b, refine->r, begin, end);
+        return;
+    }
     if (refine->isa == TD_ISA_AVX2)
     {
         td_refine_rows_avx2(pattern, w->task->values, refine->x, refine->b, refine->r, begin, end);

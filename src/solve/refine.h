@@ -57,4 +57,6 @@ void td_refine_rows_portable(const tdBlockPattern *pattern, const double *values
 #if defined(__x86_64__)
 void td_refine_rows_avx2(const tdBlockPattern *pattern, const double *values, const double *x, const double *b,
                          double *r, int32_t begin, int32_t end);
+void td_refine_rows_avx512(const tdBlockPattern *pattern, const double *values, const double *x, const double *b,
+                           double *r, int32_t begin, int32_t end);
 #endif

@@ -268,7 +268,7 @@ static tdStatus analyse(tdSapFactor *f, const tdSapProblem *problem, const tdSap
     bool given = given_order(problem, island, order);
     int levels = td_openmp_quiet();
     f->common.nmethods = 1;
-    f->common.method[0].ordering = given ? CHOLMOD_GIVEN : CHOLMOD_METIS;
+    f->common.method[0].ordering = given ? CHOLMOD_GIVEN : CHOLMOD_NESDIS;
     f->common.postorder = 1;
     f->factor = cholmod_analyze_p(&A, given ? order : NULL, NULL, 0, &f->common);
     td_openmp_restore(levels);
@@ -289,7 +289,7 @@ static tdStatus analyse(tdSapFactor *f, const tdSapProblem *problem, const tdSap
     f->between = TD_TAKE(&f->arena, double, f->n);
     if (f->between == NULL)
         return td_fail_memory(error, "the contact problem");
-    return td_substitution_create(&f->arena, &f->shape, td_isa_pick(false), &f->substitution, error);
+    return td_substitution_create(&f->arena, &f->shape, td_isa_pick_wide(false), &f->substitution, error);
 }
 
 static bool is_same(const tdSapFactor *f, int32_t n, const structure *s)

@@ -96,7 +96,7 @@ static tdStatus take_arrays(tdSchur *schur, tdError *error)
 // Room for solves with the factor, by the machine's own kernels, as it is made.
 static tdStatus make_substitution(tdSchur *schur, const tdTriangularShape *shape, tdError *error)
 {
-    return td_substitution_create(&schur->solving, shape, td_isa_pick(false), &schur->substitution, error);
+    return td_substitution_create(&schur->solving, shape, td_isa_pick_wide(false), &schur->substitution, error);
 }
 
 tdStatus td_schur_create(const tdLinearModel *model, const tdSchurSettings *settings, tdSchur **out, tdError *error)
@@ -412,25 +412,40 @@ tdStatus td_schur_extend(tdSchur *schur, int32_t n_nodes, const int32_t *nodes, 
     return TD_OK;
 }
 
-tdStatus td_schur_solve(tdSchur *schur, tdTasks *tasks, int n, int64_t stride, const double *b, double *x,
-                        tdError *error)
+// Held coordinates of a column.
+static void hold(const tdLinearModel *model, double *x)
+{
+    for (int64_t i = 0; i < 3 * (int64_t)model->pattern->n; i++)
+        x[i] = model->dof[i] < 0 ? 0 : x[i];
+}
+
+tdStatus td_schur_solve_with(tdSchur *schur, tdTasks *tasks, const double *b, double *x, tdLinearMore *more,
+                             tdError *error)
 {
     const tdLinearModel *model = schur->model;
     TD_TRY(need_factor(schur, error));
-    tdSubstituteTask task = {.values = model->n > 0 ? schur->factor->x : NULL,
-                             .coord = model->coord,
-                             .b = b,
-                             .x = x,
-                             .more = n - 1,
-                             .stride = stride,
-                             .more_b = b + stride,
-                             .more_x = x + stride};
-    if (model->n > 0 && n > 0)
+    tdSubstituteTask task = {.values = model->n > 0 ? schur->factor->x : NULL, .coord = model->coord, .b = b, .x = x};
+    if (more != NULL)
+    {
+        task.more = more->n;
+        task.stride = more->stride;
+        task.more_b = more->b;
+        task.more_x = more->x;
+        more->done = true;
+    }
+    if (model->n > 0)
         td_substitute(&schur->substitution, tasks, &task);
-    for (int64_t i = 0; i < 3 * (int64_t)model->pattern->n; i++)
-        for (int j = 0; j < n && model->dof[i] < 0; j++)
-            x[j * stride + i] = 0;
+    hold(model, x);
+    for (int j = 0; j < task.more; j++)
+        hold(model, task.more_x + j * task.stride);
     return TD_OK;
+}
+
+tdStatus td_schur_solve(tdSchur *schur, tdTasks *tasks, int n, int64_t stride, const double *b, double *x,
+                        tdError *error)
+{
+    tdLinearMore more = {.n = n - 1, .stride = stride, .b = b + stride, .x = x + stride};
+    return n == 0 ? need_factor(schur, error) : td_schur_solve_with(schur, tasks, b, x, n > 1 ? &more : NULL, error);
 }
 
 // ---------------------------------------------------------------- condensation

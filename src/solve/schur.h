@@ -57,6 +57,9 @@ tdStatus td_schur_extend(tdSchur *schur, int32_t n_nodes, const int32_t *nodes, 
 /// the same.
 tdStatus td_schur_solve(tdSchur *schur, tdTasks *tasks, int n, int64_t stride, const double *b, double *x,
                         tdError *error);
+/// x = A^-1 b, and `more` columns that go with it at hardly more cost; NULL: none.
+tdStatus td_schur_solve_with(tdSchur *schur, tdTasks *tasks, const double *b, double *x, tdLinearMore *more,
+                             tdError *error);
 
 /// The condensed body after td_schur_factor; valid until the next one.
 typedef struct tdSchurBody

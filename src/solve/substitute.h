@@ -12,7 +12,7 @@
 #include "solve/triangular.h"
 
 #define TD_SUBSTITUTE_LANES  8  ///< right-hand sides at once, at most
-#define TD_SUBSTITUTE_FLOATS 16 ///< the same in single precision
+#define TD_SUBSTITUTE_FLOATS 16 ///< the same in single precision, and in double by vectors of 512 bits
 
 // Types are not expressions. NOLINTBEGIN(bugprone-macro-parentheses)
 /// Room for solves: belongs to a state.
@@ -21,7 +21,7 @@
     {                                                                                                                  \
         const tdTriangularShape *shape;                                                                                \
         tdIsa isa;                                                                                                     \
-        int lanes;     /* of the solve at hand: 4 or 8, in single precision 8 or 16 */                                 \
+        int lanes;     /* of the solve at hand: 4, 8 or 16, in single precision 8 or 16 */                             \
         const real *L; /* likewise */                                                                                  \
         real *x;       /* rows in the factor's order */                                                                \
         real *buffer;  /* what subtrees add to rows above them */                                                      \
@@ -93,5 +93,7 @@ TD_SUBSTITUTE_KERNELS(tdSubstitutePanelSingle, single_portable);
 #if defined(__x86_64__)
 TD_SUBSTITUTE_KERNELS(tdSubstitutePanel, avx2);
 TD_SUBSTITUTE_KERNELS(tdSubstitutePanelSingle, single_avx2);
+TD_SUBSTITUTE_KERNELS(tdSubstitutePanel, avx512);
+TD_SUBSTITUTE_KERNELS(tdSubstitutePanelSingle, single_avx512);
 #endif
 // NOLINTEND(bugprone-macro-parentheses)

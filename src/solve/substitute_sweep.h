@@ -6,10 +6,11 @@
 
 #include <string.h>
 
-#ifdef TD_SINGLE
 #define ROOM TD_SUBSTITUTE_FLOATS // lanes
+#ifdef TD_SINGLE
+#define WIDE 16 // lanes from which vectors of 512 bits are filled
 #else
-#define ROOM TD_SUBSTITUTE_LANES
+#define WIDE 8
 #endif
 
 #define ROW_PIECE    64 // rows or columns of a large supernode for one task
@@ -58,14 +59,7 @@ static superWork super_of(const tdRealSubstitution *s, int32_t super, tdReal *y)
 
 static void forward_triangle(const superWork *w)
 {
-#if defined(__x86_64__)
-    if (w->isa == TD_ISA_AVX2)
-    {
-        TD_REAL_KERNEL(td_forward_triangle, avx2)(&w->panel);
-        return;
-    }
-#endif
-    TD_REAL_KERNEL(td_forward_triangle, portable)(&w->panel);
+    TD_REAL_CALL(td_forward_triangle, w->isa, w->panel.lanes >= WIDE, &w->panel);
 }
 
 static void forward_rows(void *context, int piece)
@@ -73,14 +67,7 @@ static void forward_rows(void *context, int piece)
     const superWork *w = context;
     int begin = w->panel.columns + piece * ROW_PIECE;
     int end = begin + ROW_PIECE < w->rows ? begin + ROW_PIECE : w->rows;
-#if defined(__x86_64__)
-    if (w->isa == TD_ISA_AVX2)
-    {
-        TD_REAL_KERNEL(td_forward_rows, avx2)(&w->panel, begin, end);
-        return;
-    }
-#endif
-    TD_REAL_KERNEL(td_forward_rows, portable)(&w->panel, begin, end);
+    TD_REAL_CALL(td_forward_rows, w->isa, w->panel.lanes >= WIDE, &w->panel, begin, end);
 }
 
 static void backward_columns(void *context, int piece)
@@ -88,26 +75,12 @@ static void backward_columns(void *context, int piece)
     const superWork *w = context;
     int begin = piece * COLUMN_PIECE;
     int end = begin + COLUMN_PIECE < w->panel.columns ? begin + COLUMN_PIECE : w->panel.columns;
-#if defined(__x86_64__)
-    if (w->isa == TD_ISA_AVX2)
-    {
-        TD_REAL_KERNEL(td_backward_columns, avx2)(&w->panel, begin, end, w->rows);
-        return;
-    }
-#endif
-    TD_REAL_KERNEL(td_backward_columns, portable)(&w->panel, begin, end, w->rows);
+    TD_REAL_CALL(td_backward_columns, w->isa, w->panel.lanes >= WIDE, &w->panel, begin, end, w->rows);
 }
 
 static void backward_triangle(const superWork *w)
 {
-#if defined(__x86_64__)
-    if (w->isa == TD_ISA_AVX2)
-    {
-        TD_REAL_KERNEL(td_backward_triangle, avx2)(&w->panel);
-        return;
-    }
-#endif
-    TD_REAL_KERNEL(td_backward_triangle, portable)(&w->panel);
+    TD_REAL_CALL(td_backward_triangle, w->isa, w->panel.lanes >= WIDE, &w->panel);
 }
 
 static tdTasks *if_large(const superWork *w, tdTasks *tasks)
@@ -119,10 +92,12 @@ static tdTasks *if_large(const superWork *w, tdTasks *tasks)
 
 static void copy_row(int lanes, const tdReal *from, tdReal *to)
 {
-    if (lanes == TD_REALS) // constants, so that nothing is called
-        memcpy(to, from, TD_REALS * sizeof *to);
+    if (lanes == 8) // constants, so that nothing is called
+        memcpy(to, from, 8 * sizeof *to);
+    else if (lanes == 4)
+        memcpy(to, from, 4 * sizeof *to);
     else
-        memcpy(to, from, 2 * TD_REALS * sizeof *to);
+        memcpy(to, from, 16 * sizeof *to);
 }
 
 static void add_row(int lanes, const tdReal *from, tdReal *to)

@@ -158,7 +158,7 @@ tdStatus td_triangular_shape(tdArena *arena, const struct cholmod_factor_struct 
 tdStatus td_triangular_create(tdArena *arena, const tdTriangularShape *shape, tdIsa isa, tdTriangular *out,
                               tdError *error)
 {
-    *out = (tdTriangular){.shape = shape, .isa = isa};
+    *out = (tdTriangular){.shape = shape, .isa = isa == TD_ISA_PORTABLE ? isa : td_isa_pick_wide(false)};
     out->values = TD_TAKE(arena, float, shape->values);
     out->x = TD_TAKE(arena, float, shape->n);
     out->buffer = TD_TAKE(arena, float, (int64_t)shape->trees * shape->top_columns);
@@ -204,44 +204,35 @@ typedef struct panelWork
     tdIsa isa;
 } panelWork;
 
+#if defined(__x86_64__)
+#define CALL(isa, name, ...)                                                                                           \
+    ((isa) == TD_ISA_AVX512 ? name##_avx512(__VA_ARGS__)                                                               \
+     : (isa) == TD_ISA_AVX2 ? name##_avx2(__VA_ARGS__)                                                                 \
+                            : name##_portable(__VA_ARGS__))
+#else
+#define CALL(isa, name, ...) name##_portable(__VA_ARGS__)
+#endif
+
 static void gemv(tdIsa isa, int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y)
 {
-#if defined(__x86_64__)
-    if (isa == TD_ISA_AVX2)
-    {
-        td_gemv_avx2(m, k, A, stride, x, y);
-        return;
-    }
-#endif
     (void)isa;
-    td_gemv_portable(m, k, A, stride, x, y);
+    CALL(isa, td_gemv, m, k, A, stride, x, y);
 }
 
 static void gemv_transposed(tdIsa isa, int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y)
 {
-#if defined(__x86_64__)
-    if (isa == TD_ISA_AVX2)
-    {
-        td_gemv_transposed_avx2(m, k, A, stride, x, y);
-        return;
-    }
-#endif
     (void)isa;
-    td_gemv_transposed_portable(m, k, A, stride, x, y);
+    CALL(isa, td_gemv_transposed, m, k, A, stride, x, y);
 }
 
 // y = L_cc^-1 y, or L_cc^-T y.
 static void triangle(tdIsa isa, bool forward, int32_t k, const float *A, int32_t stride, float *y)
 {
-#if defined(__x86_64__)
-    if (isa == TD_ISA_AVX2)
-    {
-        (forward ? td_triangle_forward_avx2 : td_triangle_backward_avx2)(k, A, stride, y);
-        return;
-    }
-#endif
     (void)isa;
-    (forward ? td_triangle_forward_portable : td_triangle_backward_portable)(k, A, stride, y);
+    if (forward)
+        CALL(isa, td_triangle_forward, k, A, stride, y);
+    else
+        CALL(isa, td_triangle_backward, k, A, stride, y);
 }
 
 static void forward_rows(void *context, int piece)

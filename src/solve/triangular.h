@@ -64,15 +64,16 @@ void td_triangular_solve(tdTriangular *t, tdTasks *tasks, const double *b, doubl
 
 // ---------------------------------------------------------------- kernels (triangular_kernel.c)
 
-/// y -= A x: m rows, k columns, column-major with the given stride.
-typedef void (*tdGemvFn)(int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y);
-void td_gemv_portable(int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y);
-void td_gemv_avx2(int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y);
-/// y = L^-1 y by the triangle of k columns A, or L^-T y.
-void td_triangle_forward_portable(int32_t k, const float *A, int32_t stride, float *y);
-void td_triangle_forward_avx2(int32_t k, const float *A, int32_t stride, float *y);
-void td_triangle_backward_portable(int32_t k, const float *A, int32_t stride, float *y);
-void td_triangle_backward_avx2(int32_t k, const float *A, int32_t stride, float *y);
-/// y -= A' x
-void td_gemv_transposed_portable(int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y);
-void td_gemv_transposed_avx2(int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y);
+// gemv: y -= A x: m rows, k columns, column-major with the given stride.
+// gemv_transposed: y -= A' x
+// triangle: y = L^-1 y by the triangle of k columns A, or L^-T y.
+#define TD_TRIANGULAR_KERNELS(set)                                                                                     \
+    void td_gemv_##set(int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y);                \
+    void td_gemv_transposed_##set(int32_t m, int32_t k, const float *A, int32_t stride, const float *x, float *y);     \
+    void td_triangle_forward_##set(int32_t k, const float *A, int32_t stride, float *y);                               \
+    void td_triangle_backward_##set(int32_t k, const float *A, int32_t stride, float *y)
+TD_TRIANGULAR_KERNELS(portable);
+#if defined(__x86_64__)
+TD_TRIANGULAR_KERNELS(avx2);
+TD_TRIANGULAR_KERNELS(avx512);
+#endif

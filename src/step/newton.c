@@ -321,6 +321,19 @@ static void finish_linear(const tdModel *model, tdState *state)
     place_unknown(model, state, 1);
 }
 
+#define FORCED 0.03 // of a right-hand side, that linear solvers may leave at most
+
+// Newton's method by linear systems that are solved as far as the pass can use: what they leave is lost in what the
+// linearization leaves, which near the solution is as the square of the residual (Eisenstat and Walker 1996). The last
+// pass goes no further than the tolerance.
+static double forcing(const tdModel *model, const tdState *state, int pass, double size)
+{
+    double scale = residual_scale(state);
+    if (pass == 0 || !(size < scale))
+        return FORCED;
+    return fmin(FORCED, fmax(size / scale, 0.1 * newton_tolerance(model, state) * scale / size));
+}
+
 #define STRIDE 0.001 // by which residual and misses fall in a pass that is not worth new columns
 
 // One linearization, or Newton to the tolerance.
@@ -352,6 +365,8 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
         state->columns =
             strides ? 0 : td_condense_unknowns(model, state) + (state->bonded != NULL ? state->bonded->most : 0);
         state->columns += td_contact_columns(model, state);
+        // Which efforts cost least energy depends on columns to more digits than that targets are reached.
+        state->forcing = newton && !state->constraint->inverse ? forcing(model, state, pass, size) : 0;
         last_size = size;
         last_miss = miss;
         TD_TRY(td_check_cancel(state->tasks, &state->report.error));
@@ -392,6 +407,7 @@ static tdStatus balance(const tdModel *model, tdState *state, double *clock)
 tdStatus td_step_balance(const tdModel *model, tdState *state, double *clock)
 {
     tdStatus status = balance(model, state, clock);
+    state->forcing = 0;
     if (status != TD_OK) // of what was cut short nothing else is to be said
         TD_TRY(td_check_cancel(state->tasks, &state->report.error));
     return status;

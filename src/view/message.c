@@ -309,6 +309,7 @@ static const struct
                       {{"name", TO_NAME, true, 0, 0},
                        {"linear", TO_WAY, true, -100, 100},
                        {"angular", TO_TURN, false, -100, 100}}},
+    [TD_VIEW_LEAD] = {"lead", {{"name", TO_NAME, true, 0, 0}, {"to", TO_ANCHOR, true, -HUGE_NUMBER, HUGE_NUMBER}}},
     [TD_VIEW_GROUP] = {"group", {{"actuators", TO_LIST, true, 0, LAST_INDEX}, {"rate", TO_VALUE, true, -10, 10}}},
     [TD_VIEW_GRIP] = {"grip", {{"name", TO_NAME, true, 0, 0}, {"rate", TO_VALUE, true, -10, 10}}},
     [TD_VIEW_FIELD] = {"field", {{"name", TO_NAME, true, 0, 0}}},

@@ -21,6 +21,7 @@ typedef enum tdViewAction
     TD_VIEW_SPRING,   // anchor, and unless only it moves: mesh, triangle, weights, stiffness (NAN: standard)
     TD_VIEW_RELEASE,
     TD_VIEW_TOOL,   // name, value (way) and turn; n_values 0: hand back to the scene
+    TD_VIEW_LEAD,   // name, anchor
     TD_VIEW_GROUP,  // list of actuators, value[0]: rate
     TD_VIEW_GRIP,   // name, value[0]: rate
     TD_VIEW_FIELD,  // name

@@ -426,6 +426,7 @@ void td_view_sim_act(tdViewSim *sim, int client, const tdViewMessage *m)
             td_view_sim_let_go(sim, client);
         break;
     case TD_VIEW_TOOL: td_view_sim_tool(sim, client, m); break;
+    case TD_VIEW_LEAD: td_view_sim_lead(sim, client, m); break;
     case TD_VIEW_GROUP: td_view_sim_group(sim, client, m); break;
     case TD_VIEW_GRIP: td_view_sim_grip(sim, client, m); break;
     case TD_VIEW_SCENE: act_scene(sim, client, m); break;

@@ -3,6 +3,7 @@
 // is shown the force that a hand would feel. A haptic device has a loop of its own ('tendril haptic'); this is the same
 // scene by the keyboard, at the rate of the simulation.
 #include "base/timer.h"
+#include "body/guided.h"
 #include "core/rotation.h"
 #include "view/sim_own.h"
 
@@ -27,7 +28,41 @@ void td_view_sim_guide(tdViewSim *sim, int g, const double *twist)
     for (int k = 0; k < 6 && !motion->driven; k++)
         motion->offset[k] = td_state_input(model, sim->state, guide->input[k]);
     motion->driven = true;
+    motion->led = false;
     memcpy(motion->twist, twist, sizeof motion->twist);
+}
+
+// A pointer leads a body to where it is, by the way that a hand could take: as quickly as across the scene in a second.
+void td_view_sim_lead(tdViewSim *sim, int client, const tdViewMessage *m)
+{
+    static const double still[6] = {0};
+    int tool = td_view_stage_find_tool(sim->stage, m->name), g = tool - sim->stage->model->n_tools;
+    if (g < 0)
+    {
+        td_view_sim_say(sim, client, true, true, m->action, "the scene has no guided body of this name");
+        return;
+    }
+    if (sim->tools[tool].client != 0 && sim->tools[tool].client != client)
+    {
+        td_view_sim_say(sim, client, true, true, m->action, "another client is driving the tool '%s'", m->name);
+        return;
+    }
+    td_view_sim_guide(sim, g, still);
+    sim->guides[g].led = true;
+    memcpy(sim->guides[g].goal, m->anchor, sizeof m->anchor);
+    sim->tools[tool] = (tdViewHand){client, td_seconds() + sim->settings.hold};
+}
+
+// The velocity of a step on the way to the goal.
+static void lead(const tdViewSim *sim, const tdViewGuide *guide, tdViewGuideMotion *motion, double h)
+{
+    const tdGuided *guided = sim->stage->model->bodies[guide->body].guided;
+    double way[3], most = h * sim->stage->size;
+    for (int k = 0; k < 3; k++)
+        way[k] = motion->goal[k] - guided->rigid.links[0].origin.t[k] - motion->offset[k];
+    double length = sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
+    for (int k = 0; k < 3; k++)
+        motion->twist[k] = (length > most ? most / length : 1) * way[k] / h;
 }
 
 void td_view_sim_grip(tdViewSim *sim, int client, const tdViewMessage *m)
@@ -84,6 +119,8 @@ void td_view_sim_guides_on(tdViewSim *sim)
         }
         if (!motion->driven)
             continue;
+        if (motion->led)
+            lead(sim, guide, motion, h);
         advance(motion, h);
         for (int k = 0; k < 6; k++)
             td_state_set_input(model, sim->state, guide->input[k], motion->offset[k]);

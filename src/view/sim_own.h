@@ -38,7 +38,8 @@ typedef struct tdViewHand
 typedef struct tdViewGuideMotion
 {
     bool driven;
-    double offset[6], twist[6];
+    bool led; ///< towards `goal`, by which its twist is then set
+    double offset[6], twist[6], goal[3];
     double grip, grip_rate; ///< of the way that its jaw closes by; a second
     tdViewHand gripper;
 } tdViewGuideMotion;
@@ -146,6 +147,7 @@ void td_view_sim_let_go(tdViewSim *sim, int client);
 /// sim_guide.c: guided bodies as tools.
 void td_view_sim_guide(tdViewSim *sim, int guide, const double *twist);
 void td_view_sim_grip(tdViewSim *sim, int client, const tdViewMessage *message);
+void td_view_sim_lead(tdViewSim *sim, int client, const tdViewMessage *message);
 void td_view_sim_guides_on(tdViewSim *sim);
 void td_view_sim_read_guide(const tdViewSim *sim, int guide, tdViewTool *out);
 /// Before a step: groups move on, and who has not been heard of for too long lets go.

@@ -129,9 +129,31 @@ static void test_tools(void **state)
     assert_refuses("haptic", HAPTIC "grasp.yaml --device lower=short.csv", 3, "there is no body 'lower'");
 }
 
+// A device that is not heard of: no force, said at once and in the end, and the simulation goes on. Also in the loop
+// that steps itself.
+static void test_silent(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("haptic", HAPTIC "cube.yaml --device udp:0 --time 2 --json --quiet"), 0);
+    assert_says("stderr.txt", "warning: no force");
+    assert_says("stderr.txt", "nothing was received for 10 ms");
+    assert_near(json_number("nothing_received"), 1, 0);
+    assert_near(json_number("faults"), 1, 0);
+    assert_near(json_number("impossible_pose"), 0, 0);
+    assert_near(json_number("largest_force"), 0, 0);
+    assert_true(json_number("steps") >= 1);
+    assert_says("stdout.txt", "\"kernel\": \"Linux");
+    assert_says("stdout.txt", "\"late_histogram\": [");
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
+    assert_refuses("haptic", HAPTIC "cube.yaml --device hand:", 2, "write hand:FILE.csv");
+    assert_refuses("haptic", HAPTIC "cube.yaml --device short.csv --stiffness -3", 2, "--stiffness -3 is not above 0");
+    assert_refuses("haptic", HAPTIC "cube.yaml --device short.csv --max-force 0", 2, "--max-force 0 is not above 0");
+    assert_refuses("haptic", HAPTIC "cube.yaml --device short.csv --tool prob", 3, "there is 'probe'");
+    assert_refuses("haptic", HAPTIC "eye.yaml --device short.csv", 2, "--device needle=DEVICE,light=DEVICE");
     assert_refuses("haptic", HAPTIC "cube.yaml", 2, "--device is missing");
     assert_refuses("haptic", HAPTIC "cube.yaml --device phantom", 2, "there is no device 'phantom'");
     assert_refuses("haptic", HAPTIC "cube.yaml --device bad.csv", 3, "columns t, x, y, z");
@@ -147,8 +169,8 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lockstep), cmocka_unit_test(test_hand),     cmocka_unit_test(test_scenes),
-        cmocka_unit_test(test_tools),    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_lockstep), cmocka_unit_test(test_hand),   cmocka_unit_test(test_scenes),
+        cmocka_unit_test(test_tools),    cmocka_unit_test(test_silent), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

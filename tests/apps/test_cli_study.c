@@ -225,6 +225,20 @@ static void test_plot_compares(void **state)
     assert_refuses("plot", "none --column x -o x.png", 3, "cannot be opened");
     write_text("ragged.csv", "t,x\n0,1\n1\n");
     assert_refuses("plot", "ragged.csv", 3, "row 2 below the titles has 1 cells, there are 2 titles");
+    write_text("comma.csv", "t,x\n0,1\n1,2,5\n");
+    assert_refuses("plot", "comma.csv", 3, "row 2 below the titles has more cells than there are titles, 2");
+    write_text("semi.csv", "t;x\n0;1,5\n");
+    assert_refuses("plot", "semi.csv", 3, "separated by semicolons");
+    write_text("gaps.csv", "t,x,y\n0,nan,1\n1,inf,2\n");
+    assert_refuses("plot", "gaps.csv --column x -o x.png", 3, "the column 'x' holds no number");
+    write_text("marked.csv", "\xEF\xBB\xBFt,x,\r\n0,1,\r\n1,2,\r\n"); // as a spreadsheet writes it
+    assert_int_equal(run_command("plot", "marked.csv --column x -o x.svg"), 0);
+    char *said = read_text("stderr.txt");
+    assert_string_equal(said, "");
+    free(said);
+    write_text("words.csv", "t,x\n0,1\n1,oops\n2,3\n");
+    assert_int_equal(run_command("plot", "words.csv --column x -o x.svg"), 0);
+    assert_says("stderr.txt", "column 'x': 1 of 3 cells are not numbers and were left out; the first is in row 2");
     assert_int_equal(mkdir(strcat(strcpy((char[256]){0}, folder), "/bare"), 0777), 0);
     assert_refuses("plot", "bare", 3, "holds no tables");
 }
@@ -296,6 +310,19 @@ static void test_export(void **state)
     assert_int_equal(at, size);
     free(data);
     assert_refuses("export", "e.csv -o e.xls", 2, "ends in .npz or .mat");
+
+    // Names that are alike for longer than MATLAB takes, and than a word of `names` usually is.
+    char same[101] = "", table[512];
+    memset(same, 'a', 100);
+    snprintf(table, sizeof table, "t,%s1,%s2,%s3\n0,1,2,3\n", same, same, same);
+    write_text("long.csv", table);
+    assert_int_equal(run_command("export", "long.csv -o long.mat --json"), 0);
+    snprintf(table, sizeof table, "[\"t\",\"%.63s\",\"long_%.58s\",\"long_%.56s_2\"]", same, same, same);
+    assert_says("stdout.txt", table);
+    assert_int_equal(run_command("export", "long.csv -o long.npz"), 0);
+    data = read_bytes("long.npz", &size);
+    assert_non_null(find_bytes(find_bytes(data, size, "names.npy"), 300, "'|S102'"));
+    free(data);
     assert_refuses("export", "e.csv", 2, "the output is missing");
 }
 

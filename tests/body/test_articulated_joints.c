@@ -92,6 +92,63 @@ static void limited_servo(void **unused)
     }
 }
 
+// A free chain whose second joint is given a motion that is too quick for its effort: it falls behind, and the slide at
+// the end hits its stop. The servo of the first joint was foreseen at one end of its effort, as if the second kept up,
+// and comes to lie at the other: it must brake all the same. Steps in which that happens are those of Newton's method,
+// at which they are taken again. Taken as it was foreseen, the servo drives: the chain then has ten times the energy in
+// these steps, and a hundred times in steps a quarter as long.
+static void servo_brakes_when_another_falls_behind(void **unused)
+{
+    (void)unused;
+#define PART(name, mass, across, along) LINK(name, mass, "0 0 0.14665", across, across, along)
+#define BEND(name, from, to, rpy, axis, limits)                                                                        \
+    "<joint name=\"" name "\" type=\"revolute\"><parent link=\"" from "\"/><child link=\"" to "\"/>"                   \
+    "<origin xyz=\"0 0 0.29329\" rpy=\"" rpy "\"/><axis xyz=\"" axis "\"/><limit " limits                              \
+    " effort=\"1000\" velocity=\"10\"/></joint>"
+#define TAIL                                                                                                           \
+    "<joint name=\"j3\" type=\"prismatic\"><parent link=\"l2\"/><child link=\"l3\"/>"                                  \
+    "<origin xyz=\"0 0 0.29329\" rpy=\"-0.744 -0.227 0.682\"/><axis xyz=\"0 0 1\"/>"                                   \
+    "<limit lower=\"-0.02583\" upper=\"0.1109\" effort=\"1000\" velocity=\"10\"/></joint>"
+    const char *chain =
+        ROBOT(PART("l0", "1.324", "0.01028", "0.00157") PART("l1", "1.437", "0.01115", "0.0017")
+                  PART("l2", "1.618", "0.01256", "0.00192") PART("l3", "2.397", "0.0186", "0.00284")
+                      BEND("j1", "l0", "l1", "0.479 0.253 -0.199", "0 1 0", "lower=\"-0.6182\" upper=\"1.388\"")
+                          BEND("j2", "l1", "l2", "0.331 0.692 0.248", "1 0 0", "lower=\"-1.191\" upper=\"1.34\"") TAIL);
+    double energy[2][2];
+    int retries = 0;
+    for (int quarter = 0; quarter < 2; quarter++)
+        for (int newton = 0; newton < 2; newton++)
+        {
+            char settings[200];
+            snprintf(settings, sizeof settings,
+                     "gravity: [0, 0, 0]\ntime_step: %g\nduration: 15 ms\nintegrator: {newton: %s}\n",
+                     quarter ? 0.000239 / 4 : 0.000239, newton ? "true" : "false");
+            tdModel *model = robot_model(
+                chain, settings, "base: free",
+                "actuators:\n"
+                "  - {name: a, type: joint, body: r, joint: j1, drive: position, stiffness: 3015 N*m/rad, damping: "
+                "97.72 N*m*s/rad}\n"
+                "  - {name: b, type: joint, body: r, joint: j2, drive: position}\n"
+                "motion:\n  interpolation: smooth\n  keyframes:\n"
+                "    - {t: 0, b: 0 rad}\n    - {t: 0.0136571, b: 1.0935 rad}\n    - {t: 0.0273143, b: 0.347069 rad}\n");
+            tdState *state = robot_state(model);
+            for (int i = 0; i < (quarter ? 240 : 60); i++)
+            {
+                assert_int_equal(td_step(model, state), TD_OK);
+                retries += newton ? 0 : td_state_report(state)->retries;
+            }
+            double kinetic, elastic;
+            td_state_energy(model, state, &kinetic, &elastic);
+            energy[quarter][newton] = kinetic + elastic;
+            td_state_free(state);
+            td_model_free(model);
+        }
+    assert_true(retries > 0);
+    for (int quarter = 0; quarter < 2; quarter++)
+        assert_near(energy[quarter][0], energy[quarter][1], 1e-6 * energy[quarter][1]);
+    assert_near(energy[0][0], energy[1][0], 0.1 * energy[1][0]);
+}
+
 static void velocity_drive(void **unused)
 {
     (void)unused;
@@ -597,6 +654,7 @@ int main(void)
         cmocka_unit_test(servo_closed_form),
         cmocka_unit_test(stiff_servo),
         cmocka_unit_test(limited_servo),
+        cmocka_unit_test(servo_brakes_when_another_falls_behind),
         cmocka_unit_test(velocity_drive),
         cmocka_unit_test(efforts),
         cmocka_unit_test(exact_position),

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { distance, drag, drawn, faults, launch, open, out, pause, reset, serve, state, until } from "./harness.mjs";
+import { distance, drag, drawn, faults, halt, launch, open, out, play, restart, serve, state, steps, until } from "./harness.mjs";
 
 let browser, server, folder, live;
 before(async () => {
@@ -20,17 +20,12 @@ after(async () => {
     rmSync(folder, { recursive: true, force: true });
 });
 
-// Records a second from time 0 on, with a cable pulled or not. Time stands until the page shows time 0: with the time of the run
-// before, the second would be over before it began.
+// Records a second from time 0 on, with a cable pulled or not, in ten frames at the same times on any machine.
 async function record(page, name, key = null) {
-    await pause(page);
-    await reset(page);
-    await until(page, "at its start", () => window.tendril.state.step === 0);
+    await restart(page);
     if (key) await pull(page, key);
     await page.click("#record");
-    await page.locator("#view").focus();
-    await page.keyboard.press("Space");
-    await until(page, "a second", () => window.tendril.state.time > 1);
+    await steps(page, 10, 10);
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("#record")]);
     const file = join(folder, name);
     await download.saveAs(file);
@@ -45,7 +40,7 @@ const tip = (page, which) => page.evaluate((which) => {
     const { session } = which === "b" ? window.tendril.beside : window.tendril;
     return Array.from(session.frame.sections.find((s) => s.type === 21).f32.subarray(0, 3)); // its probe
 }, which);
-// The frame of B that belongs to a time of A: its last one until then. How many there are is a matter of the machine.
+// The frame of B that belongs to a time of A: its last one until then.
 const due = (page) => page.evaluate(() => {
     const { records } = window.tendril.beside, { time } = window.tendril.state;
     const times = records.filter((r) => r.binary && new DataView(r.binary).getUint32(0, true) === 2).map((r) => new DataView(r.binary).getFloat64(16, true));
@@ -62,7 +57,8 @@ test("a recording is shown beside the live run, at its time", async () => {
     const { page, errors } = live;
     b = await record(page, "bent.html");
     a = await record(page, "pulled.html", "End");
-    await reset(page);
+    await restart(page);
+    await play(page);
     assert.equal((await state(page)).beside, null);
     await page.setInputFiles("#beside-file", b);
     await until(page, "it is there", () => window.tendril.state.beside?.name === "bent");
@@ -87,17 +83,19 @@ test("two recordings share clock, camera, colours and plots, and are saved as on
     const { page, errors, close } = await open(browser, pathToFileURL(a).href, { width: 1280, height: 800, reducedMotion: "reduce" });
     await page.setInputFiles("#beside-file", b);
     await until(page, "it is there", () => window.tendril.state.beside !== null);
-    await page.evaluate(() => window.tendril.state.playing) && (await page.keyboard.press("Space"));
-    await seek(page, 0.9);
+    await halt(page);
+    await seek(page, 1);
     const s = await state(page);
-    assert.ok(s.time > 0.5 && s.beside.time > 0.5, `${s.time} and ${s.beside.time}`);
+    assert.ok(Math.abs(s.time - 1) < 1e-9 && Math.abs(s.beside.time - 1) < 1e-9, `${s.time} and ${s.beside.time}`);
     assert.equal(s.beside.time, await due(page));
     assert.ok(distance(await tip(page, "a"), await tip(page, "b")) > 1e-3, "a cable that is pulled makes a difference");
     await seek(page, 0);
+    assert.deepEqual([(await state(page)).time, (await state(page)).beside.time], [0, 0], "both begin with what was shown when they began");
+    await seek(page, 0.5);
     assert.equal((await state(page)).beside.time, await due(page));
 
     // Whichever picture is turned, the other follows.
-    await seek(page, 0.9);
+    await seek(page, 1);
     for (const which of ["#view", ".picture"]) {
         const box = await page.locator(which).boundingBox(), before = (await state(page)).camera;
         const from = { x: box.x + 0.15 * box.width, y: box.y + 0.85 * box.height };

@@ -2,7 +2,7 @@
 // What a person does to the robot: sliders, targets, the mouse spring, play, pause, step, reset, speed.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { distance, drag, drawn, launch, open, pixel, serve, simulated, stands, state, until } from "./harness.mjs";
+import { distance, drag, drawn, launch, open, pause, pixel, serve, simulated, stands, state, until } from "./harness.mjs";
 
 let browser, server, page, errors;
 before(async () => {
@@ -16,8 +16,7 @@ after(async () => {
 });
 // Every test starts from rest at time 0, paused.
 beforeEach(async () => {
-    if ((await state(page)).playing) await page.click("#play");
-    await until(page, "paused", () => !window.tendril.state.playing);
+    await pause(page);
     await page.click("#reset");
     await until(page, "reset", () => window.tendril.state.time === 0 && window.tendril.state.status.time === 0 && window.tendril.state.status.actuators.every((a) => a.mode === "scene"));
 });

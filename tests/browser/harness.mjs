@@ -77,6 +77,7 @@ export async function serve(scene, { port = 0, options = [] } = {}) {
 export async function open(browser, address, { width = 1000, height = 680, detail = 0.4, ...options } = {}) {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light", acceptDownloads: true, ...options });
     context.setDefaultTimeout(PATIENCE);
+    await context.addInitScript((d) => (window.tendrilDetail = d), detail); // from the first picture on
     const page = await context.newPage();
     const errors = [];
     page.on("console", (message) => {
@@ -85,10 +86,7 @@ export async function open(browser, address, { width = 1000, height = 680, detai
     page.on("pageerror", (error) => errors.push(String(error.stack ?? error)));
     await page.goto(address);
     await page.waitForFunction(() => window.tendril?.state.frames > 0 && window.tendril.state.firstPicture > 0);
-    await page.evaluate((d) => {
-        window.tendril.stage.steady = true;
-        window.tendril.stage.setDetail(d);
-    }, detail);
+    await page.evaluate(() => (window.tendril.stage.steady = true));
     return { page, errors, close: () => context.close() };
 }
 
@@ -115,16 +113,81 @@ export async function until(page, what, condition, argument = null) {
     }
 }
 
-/// Waits until what the page has been told is in its picture.
+/// Waits until what the page has been told is in its picture, and in the one beside it: drawn, and on the screen.
 export const drawn = (page) => page.evaluate(() => new Promise((done) => {
-    window.tendril.stage.invalidate();
-    requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const { stage } = window.tendril, stages = [stage, stage.beside].filter(Boolean);
+    let left = stages.length;
+    for (const { after } of stages) {
+        let first = true;
+        const call = () => {
+            if (!first) return;
+            first = false;
+            queueMicrotask(() => after.splice(after.indexOf(call), 1)); // not while it is gone through
+            if (--left === 0) requestAnimationFrame(() => requestAnimationFrame(done));
+        };
+        after.push(call);
+    }
+    stage.invalidate();
 }));
 
 /// Stops time, and waits until the page shows where it stopped.
 export async function pause(page) {
     await page.evaluate(() => window.tendril.send({ type: "pause" }));
     await stands(page);
+}
+
+/// Lets time go on, and waits until the page knows.
+export async function play(page) {
+    await page.evaluate(() => window.tendril.send({ type: "play" }));
+    await until(page, "playing", () => window.tendril.state.playing);
+}
+
+/// At rest at time 0, paused, and shown so.
+export async function restart(page) {
+    await pause(page);
+    await reset(page);
+    await until(page, "at its start", () => window.tendril.state.step === 0);
+}
+
+/// So many steps, each shown before the next one: what was seen does not depend on the machine. Time stands before and after.
+/// A frame that comes within a 32nd of a second of the last one is not kept by recordings.
+export async function steps(page, times, each = 1) {
+    for (let k = 0; k < times; k++) {
+        const { step } = await state(page);
+        await page.evaluate((count) => window.tendril.send({ type: "step", count }), each);
+        await until(page, `step ${step + each}`, (n) => window.tendril.state.step >= n, step + each);
+        await stands(page);
+        await page.waitForTimeout(50);
+    }
+}
+
+/// Stops a recording that plays. It may come to its end by itself, where the key would start it again.
+export async function halt(page) {
+    while ((await state(page)).playing) {
+        await page.keyboard.press("Space");
+        await drawn(page);
+    }
+}
+
+/// Holds a key down until something holds in the page, which lets go of the key itself: a test on a busy machine would be late,
+/// and whatever the key moves would be far away.
+export async function hold(page, key, what, condition, argument = null) {
+    const up = { key, code: key === "]" ? "BracketRight" : `Key${key.toUpperCase()}` };
+    // As text: the page runs no code that is made from text, but the debugger does.
+    const before = await page.evaluate(`(() => {
+        const holds = ${condition}, argument = ${JSON.stringify(argument)};
+        const before = (window.letGo ??= 0);
+        for (const event of ["frame", "status"])
+            window.tendril.session.on(event, () => {
+                if (window.letGo > before || !holds(argument)) return;
+                window.letGo++;
+                dispatchEvent(new KeyboardEvent("keyup", ${JSON.stringify(up)}));
+            });
+        return before;
+    })()`);
+    await page.keyboard.down(key);
+    await until(page, what, (n) => window.letGo > n, before);
+    await page.keyboard.up(key);
 }
 
 /// Waits until the server has stopped and its last frame is shown.

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { difference, shrink } from "./picture.mjs";
-import { distance, drawn, launch, open, out, pause, PNG, pixel, program, reset, root, serve, simulated, stands, state, still, until } from "./harness.mjs";
+import { distance, drawn, hold, launch, open, out, pause, PNG, pixel, program, reset, root, serve, simulated, stands, state, still, until } from "./harness.mjs";
 
 let browser, server, page, errors, close;
 const series = join(out, "rigid-series");
@@ -173,14 +173,10 @@ test("an instrument in the hand: keys move it, ] grasps, its force is drawn, wri
     assert.equal(await page.isVisible("#tool-force"), true);
     assert.equal(await page.isVisible("#tool-error"), false); // it has no target to be away from
     // Closing: the jaw meets the tissue from below and presses it against the upper one.
-    await page.keyboard.down("]");
-    await until(page, "the jaw closes", () => window.tendril.state.status.tools[0].grip > 0.999);
-    await page.keyboard.up("]");
+    await hold(page, "]", "the jaw closes", () => window.tendril.state.status.tools[0].grip > 0.999);
     const closed = (await state(page)).tool.places[0];
     // Pulling away from the clamped end: a hand feels the tissue pull back.
-    await page.keyboard.down("d");
-    await until(page, "tissue pulls back", () => window.tendril.state.tool.forces[0][0] < -0.02);
-    await page.keyboard.up("d");
+    await hold(page, "d", "tissue pulls back", () => window.tendril.state.tool.forces[0][0] < -0.02);
     await until(page, "it stands", () => window.tendril.state.status.tools[0].twist.every((v) => v === 0));
     assert.ok((await state(page)).tool.places[0][0] > closed[0]);
     await until(page, "the force has a value", () => [...document.querySelectorAll(".overlay *")].some((e) => /upper .*\d m?N/.test(e.textContent)));
@@ -204,6 +200,33 @@ test("an instrument in the hand: keys move it, ] grasps, its force is drawn, wri
     await page.keyboard.press("l");
     await page.setViewportSize({ width: 1000, height: 680 });
     await page.keyboard.press("Escape");
+    // By the pointer: it goes where it is dragged, which pulls the tissue further, and stands when it is let go.
+    await page.keyboard.press("f");
+    await drawn(page);
+    const place = async () => (await state(page)).tool.places[0];
+    const start0 = await place();
+    const grab = await page.evaluate(() => {
+        const { session, world } = window.tendril;
+        const body = session.hello.tools[0].body, i = session.hello.meshes.findIndex((m) => m.body === body);
+        const x = world.skins[i].shape.all(), top = [0, 0, -Infinity];
+        const sum = [0, 0, 0];
+        for (let k = 0; k < x.length; k += 3) {
+            for (let c = 0; c < 3; c++) sum[c] += (3 * x[k + c]) / x.length;
+            top[2] = Math.max(top[2], x[k + 2]);
+        }
+        return [sum[0], sum[1], top[2]];
+    });
+    const from = await pixel(page, grab), toward = await pixel(page, [grab[0] + 0.004, grab[1], grab[2]]);
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    assert.equal((await state(page)).dragging, "tool");
+    await page.mouse.move(toward.x, toward.y, { steps: 5 });
+    await until(page, "it is led there", (x) => window.tendril.state.tool.places[0][0] > x + 0.002, start0[0]);
+    await page.mouse.up();
+    await until(page, "nobody leads it", () => window.tendril.state.status.tools[0].client === null);
+    assert.equal((await state(page)).dragging, null);
+    assert.equal((await state(page)).springs, 0);
+    assert.ok((await place())[0] < start0[0] + 0.008, "no farther than it was led");
     // Nobody else's jaw, and not one of a body that has none.
     await page.evaluate(() => window.tendril.send({ type: "grip", name: "flap", rate: 1 }));
     await until(page, "refused", () => window.tendril.state.status.you.refused > 0);
@@ -229,19 +252,8 @@ test("keys drive a tool along the axes of the world, turn it, and stop when let 
     await settle();
     for (const [key, axis, sign] of [["d", 0, 1], ["w", 1, 1], ["q", 2, -1], ["e", 2, 1]]) {
         const from = await place();
-        // The page lets go of the key itself: on a busy machine this test would be late, and the arm at the end of its reach.
-        await page.evaluate(([f, k, s, key]) => {
-            let gone = false;
-            window.tendril.session.on("frame", () => {
-                if (gone || s * (window.tendril.state.tool.places[0][k] - f[k]) <= 0.02) return;
-                gone = true;
-                dispatchEvent(new KeyboardEvent("keyup", { key, code: `Key${key.toUpperCase()}` }));
-            });
-        }, [from, axis, sign, key]);
-        await page.keyboard.down(key);
-        await until(page, `it moves by ${key}`, ([f, k, s]) => s * (window.tendril.state.tool.places[0][k] - f[k]) > 0.02, [from, axis, sign]);
+        await hold(page, key, `it moves by ${key}`, ([f, k, s]) => s * (window.tendril.state.tool.places[0][k] - f[k]) > 0.02, [from, axis, sign]);
         await until(page, `${key} is let go`, () => window.tendril.state.tool.twist.every((v) => v === 0));
-        await page.keyboard.up(key);
         await settle();
         const to = await place();
         const others = [0, 1, 2].filter((k) => k !== axis).map((k) => Math.abs(to[k] - from[k]));
@@ -267,9 +279,7 @@ test("keys drive a tool along the axes of the world, turn it, and stop when let 
 test("fingers close together, and all stops with the focus and with the page", async () => {
     const spread = await page.getByLabel("Finger joint: i0").isChecked();
     assert.equal(spread, false, "a joint that bends both ways is no finger by itself");
-    await page.keyboard.down("]");
-    await until(page, "they close", () => ["i1", "t1"].every((n) => window.tendril.state.status.actuators[window.tendril.session.hello.actuators.findIndex((a) => a.name === n)].displacement > 0.3));
-    await page.keyboard.up("]");
+    await hold(page, "]", "they close", () => ["i1", "t1"].every((n) => window.tendril.state.status.actuators[window.tendril.session.hello.actuators.findIndex((a) => a.name === n)].displacement > 0.3));
     const i0 = await page.evaluate(() => window.tendril.state.status.actuators[window.tendril.session.hello.actuators.findIndex((a) => a.name === "i0")].mode);
     assert.equal(i0, "scene");
     await page.keyboard.down("a");

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { distance, drawn, faults, launch, open, out, program, root, serve, state, until } from "./harness.mjs";
+import { distance, drawn, faults, halt, launch, open, out, program, root, serve, state, until } from "./harness.mjs";
 
 let browser, folder;
 const run = (...words) => {
@@ -31,7 +31,7 @@ const tip = (page, which) => page.evaluate((which) => {
     return Array.from(session.frame.sections.find((s) => s.type === 21).f32.subarray(0, 3));
 }, which);
 const seek = async (page, part) => {
-    if (await page.evaluate(() => window.tendril.state.playing)) await page.keyboard.press("Space");
+    await halt(page);
     await page.evaluate((part) => {
         const line = document.querySelector(".timeline");
         line.value = String(part * Number(line.max));

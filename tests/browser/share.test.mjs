@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { distance, drawn, launch, open, out, PATIENCE, PNG, reset, serve, state, until } from "./harness.mjs";
+import { distance, halt, launch, open, out, PATIENCE, play, PNG, restart, serve, state, until } from "./harness.mjs";
 
 const scene = "robots/parallel/coarse.yaml";
 let browser, server, folder, page, errors;
@@ -29,7 +29,7 @@ test("two browsers see and drive the same robot", async () => {
     await a.page.keyboard.press("Space");
     await until(b.page, "paused in the other", () => !window.tendril.state.playing);
     await b.page.keyboard.press("r");
-    for (const { page } of [a, b]) await until(page, "time 0", () => window.tendril.state.time === 0);
+    for (const { page } of [a, b]) await until(page, "time 0", () => window.tendril.state.time === 0 && !window.tendril.state.playing);
     await b.page.locator('input[type=range][aria-label^="north, cable"]').focus();
     await b.page.keyboard.press("End");
     await until(a.page, "the slider of the one moves in the other", () => {
@@ -37,7 +37,7 @@ test("two browsers see and drive the same robot", async () => {
         return Number(own.value) > 39;
     });
     await a.page.keyboard.press("Space");
-    for (const { page } of [a, b]) await until(page, "time", () => window.tendril.state.time > 0.3);
+    for (const { page } of [a, b]) await until(page, "time", () => window.tendril.state.time > 0.3 && window.tendril.state.playing);
     await a.page.keyboard.press("Space");
     for (const { page } of [a, b]) await until(page, "paused", () => !window.tendril.state.playing);
     for (const { page } of [a, b]) await until(page, "the last frame", () => window.tendril.state.step === window.tendril.state.status.step);
@@ -45,21 +45,17 @@ test("two browsers see and drive the same robot", async () => {
     assert.equal(sa.step, sb.step);
     sa.probes.forEach((p, i) => assert.ok(distance(p, sb.probes[i]) < 1e-9));
     assert.deepEqual([...a.errors, ...b.errors], []);
-    await a.page.keyboard.press("r");
-    await a.page.keyboard.press("Space");
     await other.close();
 });
 
 test("a recording replays from a file, without a server", async (t) => {
-    await page.locator("#view").focus();
-    if (!(await state(page)).playing) await page.keyboard.press("Space");
-    await reset(page); // the scene's own motion is at its start
+    await restart(page); // the scene's own motion is at its start
     await page.click("#tab-view");
     await page.selectOption("#field", "von_mises");
     await until(page, "its values", () => /Pa/.test(document.querySelector(".legend").textContent));
-    const began = await state(page);
     await page.click("#record");
-    await until(page, "1.5 s more", (t0) => window.tendril.state.time > t0 + 1.5, began.time);
+    await play(page);
+    await until(page, "1.5 s", () => window.tendril.state.time > 1.5);
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("#record")]);
     const file = join(out, "recording.html");
     await download.saveAs(file);
@@ -73,13 +69,9 @@ test("a recording replays from a file, without a server", async (t) => {
     const first = await state(show);
     assert.equal(first.connection, "replay");
     assert.ok(first.replay.duration > 1, `${first.replay.duration} s long`);
-    assert.ok(first.time >= began.time - 0.2 && first.time <= recorded + 0.2, `shows ${first.time} s`);
+    assert.ok(first.time <= recorded + 0.2, `shows ${first.time} s of ${recorded}`);
     await show.locator("#view").focus();
-    // It may have come to its end by itself, where the key would start it again.
-    while ((await state(show)).playing) {
-        await show.keyboard.press("Space");
-        await drawn(show);
-    }
+    await halt(show);
     const at = async (part) => {
         await show.evaluate((p) => {
             const line = document.querySelector(".timeline");
@@ -120,8 +112,7 @@ test("a picture is saved as PNG", async () => {
 });
 
 test("a VTU series is written by the server", async () => {
-    await page.locator("#view").focus();
-    if (!(await state(page)).playing) await page.keyboard.press("Space");
+    await play(page);
     await page.click("#vtu");
     await until(page, "five files", () => window.tendril.state.status.recording.frames >= 5);
     const { recording } = (await state(page)).status;

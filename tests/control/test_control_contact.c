@@ -175,6 +175,14 @@ static void check_wall(const char *text, const char *what, double replayed, doub
     assert_true(distance(tip, again) < replayed);
     assert_true(distance(force, forward) < 0.02 * fmax(distance(force, (double[3]){0}), 0.1));
     td_state_free(fresh);
+    // However far behind the wall the target is, it is the wall that blocks.
+    for (int k = 0; k < 40; k++)
+    {
+        set_target(model, state, 0, behind[0], k < 20 ? 0.1 : 1, behind[2]);
+        scene_steps(model, state, 1);
+        const tdReport *report = td_state_report(state);
+        assert_true(k % 20 < 10 || (report->contact_blocks && fabs(report->blocking_point[1] - 0.014) < 1e-3));
+    }
     lead(model, state, 0, behind, start, 60, NULL);
     td_state_effector(model, state, 0, tip);
     assert_false(td_state_report(state)->contact_blocks);

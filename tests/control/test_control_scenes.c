@@ -8,19 +8,22 @@ static void test_wall(void **context)
 {
     (void)context;
     Run run = begin(TD_SOURCE_DIR "/scenes/control/wall.yaml", TD_SOURCE_DIR "/scenes/control/wall.csv");
-    double force = 0, height = 0, replayed = 0;
+    double force = 0, height = 0, replayed = 0, same = 0;
     for (int k = 0; k < 200; k++)
     {
         follow(&run);
+        same = fmax(same, apart(&run, 0, 0));
         if (k < 60)
             continue;
         force = fmax(force, off(&run, 0, run.state, 0));
         height = fmax(height, off(&run, 1, run.state, 2));
         replayed = fmax(replayed, off(&run, 0, run.fresh, 0));
     }
-    print_message("wall: force to %.1e N (replayed %.1e N) of 0.3 N, height to %.2f mm\n", force, replayed,
-                  1e3 * height);
+    print_message("wall: force to %.1e N (a step replayed from its own state %.1e N, all of them %.1e N) of 0.3 N, "
+                  "height to %.2f mm\n",
+                  force, same, replayed, 1e3 * height);
     assert_true(force < 1e-3);
+    assert_true(same < 5e-3);
     assert_true(height < 3e-4);
     assert_true(replayed < 0.03);
     finish(&run);
@@ -31,7 +34,7 @@ static void test_tube(void **context)
 {
     (void)context;
     Run run = begin(TD_SOURCE_DIR "/robots/trunk/tube.yaml", TD_SOURCE_DIR "/robots/trunk/tube.csv");
-    double distance = 0, replayed = 0, most = 0;
+    double distance = 0, same = 0, replayed = 0, most = 0;
     int leaning = 0;
     for (int k = 0; k < 160; k++)
     {
@@ -43,11 +46,14 @@ static void test_tube(void **context)
         {
             distance = fmax(distance, off(&run, 0, run.state, row));
             replayed = fmax(replayed, off(&run, 0, run.fresh, row));
+            same = fmax(same, apart(&run, 0, row));
         }
     }
-    print_message("tube: tip to %.1e mm (replayed %.2f mm), leaning in %d steps with up to %.3f N\n", 1e3 * distance,
-                  1e3 * replayed, leaning, most);
+    print_message("tube: tip to %.1e mm (a step replayed from its own state %.1e mm, all of them %.2f mm), leaning in "
+                  "%d steps with up to %.3f N\n",
+                  1e3 * distance, 1e3 * same, 1e3 * replayed, leaning, most);
     assert_true(distance < 1e-5);
+    assert_true(same < 1e-5);
     assert_true(replayed < 2e-3); // one linearization a step
     assert_true(leaning > 20);
     finish(&run);
@@ -58,26 +64,62 @@ static void test_lever(void **context)
 {
     (void)context;
     Run run = begin(TD_SOURCE_DIR "/robots/trunk/lever.yaml", TD_SOURCE_DIR "/robots/trunk/lever.csv");
-    double force = 0, replayed = 0;
+    double force = 0, same = 0, replayed = 0;
     int spring = td_model_find_actuator(run.model, "hinge_spring");
     for (int k = 0; k < 110; k++)
     {
         follow(&run);
+        same = fmax(same, apart(&run, 0, 0));
         force = k > 40 ? fmax(force, off(&run, 0, run.state, 0)) : 0;
         replayed = k > 40 ? fmax(replayed, off(&run, 0, run.fresh, 0)) : 0;
     }
     double turned = td_state_actuation(run.model, run.state, spring).displacement;
-    print_message("lever: force to %.1e N (replayed %.1e N) of 0.17 N, turned by %.1f deg\n", force, replayed,
-                  180 / M_PI * turned);
+    print_message("lever: force to %.1e N (a step replayed from its own state %.1e N, all of them %.1e N) of 0.17 N, "
+                  "turned by %.1f deg\n",
+                  force, same, replayed, 180 / M_PI * turned);
     assert_true(force < 2e-3);
+    assert_true(same < 5e-3);
     assert_true(replayed < 0.02);
     assert_true(turned > 0.06 && turned < 0.25); // 0.17 N at about 65 mm, 0.12 N m/rad
     finish(&run);
 }
 
+// Where each step is solved to the tolerance, a simulation ends where control said. At the wall, along which the finger
+// slides, near-rigid points are as soft as what they bear in the first pass says, which differs a little.
+static void test_exactly(void **context)
+{
+    (void)context;
+    static const struct
+    {
+        const char *scene, *goals;
+        int steps, rows;
+        double unit, most; // what is followed, about; what a step may be off by
+    } all[] = {{TD_SOURCE_DIR "/scenes/control/wall.yaml", TD_SOURCE_DIR "/scenes/control/wall.csv", 120, 1, 0.3, 5e-4},
+               {TD_SOURCE_DIR "/robots/trunk/tube.yaml", TD_SOURCE_DIR "/robots/trunk/tube.csv", 130, 3, 0.2, 2e-6},
+               {TD_SOURCE_DIR "/robots/trunk/lever.yaml", TD_SOURCE_DIR "/robots/trunk/lever.csv", 80, 1, 0.17, 1e-6}};
+    for (int i = 0; i < 3; i++)
+    {
+        Run run = begin_by(all[i].scene, all[i].goals, true);
+        double same = 0;
+        int touching = 0;
+        for (int k = 0; k < all[i].steps; k++)
+        {
+            follow(&run);
+            touching += pushed(run.state) > 0;
+            for (int row = 0; row < all[i].rows; row++)
+                same = fmax(same, apart(&run, 0, row));
+        }
+        print_message("%s: %d steps in contact, a step replayed from its own state is %.1e off, of %.2g\n",
+                      strrchr(all[i].scene, '/') + 1, touching, same, all[i].unit);
+        assert_true(touching > 10);
+        assert_true(same < all[i].most);
+        finish(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_wall), cmocka_unit_test(test_tube),
-                                       cmocka_unit_test(test_lever)};
+                                       cmocka_unit_test(test_lever), cmocka_unit_test(test_exactly)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

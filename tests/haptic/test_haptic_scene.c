@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole ways from a hand to a force, simulation and loop by turns: against static equilibria and closed forms.
 #include "base/file.h"
+#include "base/vector.h"
 #include "felt.h"
 
 #include "haptic/haptic.h"
@@ -109,6 +110,45 @@ static void test_indentation(void **unused)
     scene_free(model, state);
 }
 
+// While a tool moves on in damped tissue, a new model changes the force by no more than the way of a tick does, and a
+// longer time step gives the same force. (Surfaces that stood still between steps would lose the damping at each one.)
+static void test_moving(void **unused)
+{
+    (void)unused;
+    static const char *const times[] = {"5 ms", "20 ms"};
+    double end[2];
+    for (int i = 0; i < 2; i++)
+    {
+        rig r = rig_of(scene_model("tendril: 1\ngravity: [0, 0, 0]\ntime_step: %s\nsteps: 9\ncontact: {friction: 0, "
+                                   "margin: 1 mm, points: 3, stiffness: 2000 N/m}\nbodies:\n" BALL "  - name: tissue\n"
+                                   "    mesh: {box: [[-0.04, -0.04, 0], [0.04, 0.04, 0.03]], cells: [6, 6, 3]}\n"
+                                   "    material: {law: neo_hookean, young: 15 kPa, poisson: 0.4, density: 1000}\n"
+                                   "    damping: {stiffness: 40 ms}\n    fixed: [{group: zmin}]\n",
+                                   times[i]),
+                       2000);
+        double at[3] = {0, 0, 0}, jumps = 0, ticks = 0, to = -1e-3;
+        int per = i == 0 ? 5 : 20, updates = 0;
+        go(&r, at, (const double[3]){0, 0, to}, 100);
+        for (int k = 0; k < 400; k++)
+        {
+            bool update = r.tick % per == 0;
+            double before = r.felt.force[2];
+            to -= 1.5e-5;
+            go(&r, at, (const double[3]){0, 0, to}, 1);
+            updates += update && k >= 100;
+            *(update ? &jumps : &ticks) += k >= 100 ? fabs(r.felt.force[2] - before) : 0;
+        }
+        jumps /= updates;
+        ticks /= 300 - updates;
+        end[i] = r.felt.force[2];
+        print_message("steps of %s: %.4f N, by %.2g N from tick to tick, by %.2g N at a new model\n", times[i], end[i],
+                      ticks, jumps);
+        assert_true(jumps < (i == 0 ? 2 : 4) * ticks);
+        rig_free(&r);
+    }
+    assert_near(end[1], end[0], 0.02 * end[0]);
+}
+
 // A hand that holds a tool still in tissue feels a force that stands still, whatever the tool touches by: the part of
 // the surface that is nearest to a ball, or an edge that crosses those of the surface, must not change at every step.
 static void test_steady(void **unused)
@@ -183,6 +223,56 @@ static void test_slab(void **unused)
     rig_free(&r);
 }
 
+// A block on an incline of 20 degrees, pushed up by a plate without friction and let down again, at less and at more
+// friction than holds it. It sticks up to m g (sin + mu cos), slips at that however far it is pushed, and on the way
+// back it sticks until m g (sin - mu cos) is left, at which it slides down with the hand; where that is less than
+// nothing it stays, and the hand comes free. While it sticks, all that gives is the coupling.
+static void test_incline(void **unused)
+{
+    (void)unused;
+    const double slope = 20 * M_PI / 180, weight = 0.02 * 9.81, frictions[] = {0.2, 0.5}, stiffness = 1000;
+    const double up[3] = {-cos(slope), 0, sin(slope)};
+    for (int i = 0; i < 2; i++)
+    {
+        double mu = frictions[i], high = weight * (sin(slope) + mu * cos(slope)),
+               low = weight * (sin(slope) - mu * cos(slope));
+        rig r = rig_of(
+            scene_model("tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 10 ms\nsteps: 9\ncontact: {friction: %g, "
+                        "margin: 1 mm, stiffness: 2000 N/m, dissipation: 20 ms}\nbodies:\n"
+                        "  - {name: ramp, type: rigid, shape: {plane: true}, fixed: true, transform: {rotate: [0, 20 "
+                        "deg, 0]}}\n"
+                        "  - {name: block, type: rigid, shape: {box: [0.03, 0.03, 0.02]}, total_mass: 20 g, transform: "
+                        "{rotate: [0, 20 deg, 0], translate: [%.9g, 0, %.9g]}}\n"
+                        "  - {name: plate, type: rigid, shape: {box: [0.004, 0.02, 0.01]}, guided: true, contact: "
+                        "{friction: 0}, transform: {rotate: [0, 20 deg, 0], translate: [%.9g, 0, %.9g]}}\n",
+                        mu, 0.01 * sin(slope), 0.01 * cos(slope), 0.01 * sin(slope) + 0.0175 * cos(slope),
+                        0.01 * cos(slope) - 0.0175 * sin(slope)),
+            stiffness);
+        double at[3] = {0, 0, 0}, felt[4], block[2];
+        double way[4] = {0.012, 0.012, 0, 0}; // up, held, a way back on which it sticks, down
+        way[2] = way[3] = way[1] - 0.6 * (high - fmax(low, 0)) / stiffness;
+        way[3] -= 0.006;
+        for (int k = 0; k < 4; k++)
+        {
+            const double to[3] = {way[k] * up[0], 0, way[k] * up[2]};
+            go(&r, at, to, k == 0 || k == 3 ? 1200 : 200);
+            felt[k] = -td_dot3(r.felt.force, up);
+            if (k == 1 || k == 2)
+                block[k - 1] = td_state_positions(r.model, r.state, 1)[0];
+        }
+        // The points of the plate give way too.
+        double held = felt[1] - 0.6 * (high - fmax(low, 0)) / (1 + stiffness / (4 * 2000));
+        print_message("mu %g: up %.4f (%.4f), held %.4f, sticks at %.4f (%.4f), down %.4f (%.4f) N\n", mu, felt[0],
+                      high, felt[1], felt[2], held, felt[3], fmax(low, 0));
+        assert_near(felt[0], high, 0.02 * high);
+        assert_near(felt[2], held, 0.05 * high);
+        assert_true(felt[1] > low && felt[1] < 1.001 * high);
+        assert_near(block[1], block[0], 1e-5);
+        assert_near(felt[3], fmax(low, 0), 0.02 * high);
+        rig_free(&r);
+    }
+}
+
 // The asynchronous factor (S3 Fig. 4): on one motion, deep and along the surface, the force is that of exact factors
 // over the whole curve; with the factor at rest it is far off.
 static void test_factors(void **unused)
@@ -227,7 +317,7 @@ static void test_factors(void **unused)
 }
 
 // A grasper takes a block off the floor: the hand feels its weight. With too little friction the jaws slip off, and the
-// block stays. (It is light: haptics.md has the limit.)
+// block stays.
 static void test_grasp(void **unused)
 {
     (void)unused;
@@ -270,8 +360,6 @@ static void test_grasp(void **unused)
     }
 }
 
-// Jaws 1 mm within each side of a block press with four points each: N = 4 k d. They hold up to 2 mu N, be it a weight
-// that they lift or a block that does not come along.
 #define JAWS                                                                                                           \
     "  - {name: near, type: rigid, shape: {box: [0.02, 0.004, 0.014]}, guided: true, transform: {translate: [0, "      \
     "-0.0135, 0.01]}}\n"                                                                                               \
@@ -279,6 +367,39 @@ static void test_grasp(void **unused)
     "-0.005, "                                                                                                         \
     "0], transform: {translate: [0, 0.0135, 0.01]}}\n"
 
+// A block of 200 g, which is heavier than what the coupling moves in a step (k h^2 = 100 g), is lifted and held without
+// shaking.
+static void test_grasp_heavy(void **unused)
+{
+    (void)unused;
+    rig r =
+        rig_of(scene_model("tendril: 1\ngravity: [0, 0, -9.81]\ntime_step: 10 ms\nsteps: 9\ncontact: {friction: 0.6, "
+                           "margin: 1 mm, stiffness: 2000 N/m, dissipation: 20 ms}\nbodies:\n"
+                           "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}\n"
+                           "  - {name: block, type: rigid, shape: {box: [0.03, 0.02, 0.02]}, total_mass: 200 g, "
+                           "transform: {translate: [0, 0, 0.01]}}\n" JAWS),
+               1000);
+    double at[3] = {0, 0, 0}, weight = 0.2 * 9.81, most = 0;
+    td_haptic_grip(r.haptic, 1);
+    go(&r, at, (const double[3]){0, 2.5e-3, 0}, 200);
+    go(&r, at, at, 100);
+    for (int k = 1; k <= 60; k++)
+    {
+        go(&r, at, (const double[3]){0, 2.5e-3, 0.02 * k / 60}, 10);
+        most = fmax(most, -r.felt.force[2]);
+    }
+    go(&r, at, at, 500);
+    r.largest_jump = 0;
+    go(&r, at, at, 200);
+    print_message("200 g: %.4f N, weight %.4f N, %.3f N at most, by %.2g N from tick to tick\n", -r.felt.force[2],
+                  weight, most, r.largest_jump);
+    assert_near(-r.felt.force[2], weight, 0.01 * weight);
+    assert_true(r.largest_jump < 2e-3 * weight && most < 1.5 * weight);
+    rig_free(&r);
+}
+
+// Jaws 1 mm within each side of a block press with four points each: N = 4 k d. They hold up to 2 mu N, be it a weight
+// that they lift or a block that does not come along.
 static void test_grasp_slips(void **unused)
 {
     (void)unused;
@@ -504,9 +625,10 @@ static void test_nodule(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indentation), cmocka_unit_test(test_steady),    cmocka_unit_test(test_slab),
-        cmocka_unit_test(test_factors),     cmocka_unit_test(test_grasp),     cmocka_unit_test(test_grasp_slips),
-        cmocka_unit_test(test_trocar),      cmocka_unit_test(test_two_tools), cmocka_unit_test(test_wall),
+        cmocka_unit_test(test_indentation), cmocka_unit_test(test_moving),      cmocka_unit_test(test_steady),
+        cmocka_unit_test(test_slab),        cmocka_unit_test(test_incline),     cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_grasp),       cmocka_unit_test(test_grasp_heavy), cmocka_unit_test(test_grasp_slips),
+        cmocka_unit_test(test_trocar),      cmocka_unit_test(test_two_tools),   cmocka_unit_test(test_wall),
         cmocka_unit_test(test_nodule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

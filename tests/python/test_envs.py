@@ -99,6 +99,39 @@ class Environments(unittest.TestCase):
         self.assertTrue(dones.all())
         self.assertEqual(infos[2]["terminal_observation"].shape, (14,))
         self.assertTrue(infos[2]["TimeLimit.truncated"])
+        self.assertEqual([len(env.get_attr("hold", which)) for which in (None, 1, [0, 2])], [3, 1, 2])
+        self.assertEqual(env.env_is_wrapped(object, [1]), [False])
+
+    def test_gymnasium_itself(self):
+        try:
+            import gymnasium
+            from gymnasium.utils.env_checker import check_env
+        except ImportError:
+            self.skipTest("there is no gymnasium")
+        for task, more in (("reach", self.arm), ("crawl", {"max_steps": 4}), ("pinch", {"max_steps": 4}), ("grasp", {"max_steps": 4})):
+            with self.subTest(task):
+                check_env(envs.make(task, **more), skip_render_check=True)
+        for mode in envs.AUTORESET:
+            many = envs.make("reach", robots=3, autoreset=mode, **self.arm)
+            self.assertIsInstance(many, gymnasium.vector.VectorEnv)
+            wrapped = gymnasium.wrappers.vector.RecordEpisodeStatistics(many)
+            wrapped.reset(seed=1)
+            for _ in range(5):
+                obs, _, _, truncated, infos = wrapped.step(wrapped.action_space.sample())
+                self.assertTrue(many.observation_space.contains(obs))
+            self.assertTrue(truncated.all())
+            np.testing.assert_array_equal(infos["episode"]["l"], 5)
+
+    def test_stable_baselines_itself(self):
+        try:
+            from stable_baselines3 import PPO
+            from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
+        except ImportError:
+            self.skipTest("there is no stable_baselines3")
+        env = envs.StableBaselinesVec(envs.make("reach", robots=8, autoreset="same_step", seed=1, **self.arm))
+        model = PPO("MlpPolicy", VecNormalize(VecMonitor(env)), n_steps=8, batch_size=32, seed=1, device="cpu")
+        model.learn(128)
+        self.assertEqual(len(model.ep_info_buffer), 24)  # 16 steps of 8 robots, episodes of 5
 
     def test_the_worm_crawls(self):
         env = envs.make("crawl", robots=2, max_steps=40, seed=1)

@@ -109,6 +109,8 @@ static void test_mistakes(void **context)
     (void)context;
     refuse("bodies[0].material.young", "PATH=VALUE");
     refuse("=3", "PATH=VALUE");
+    refuse("include=part.yaml", "included files are read before");
+    refuse("include[0]=part.yaml", "included files are read before");
     refuse("bodies[1].name=x", "there is no entry 1: the list has 1");
     refuse("bodies[blok].name=x", "has the name 'blok'");
     refuse("bodies.name=x", "not a map; choose an entry");

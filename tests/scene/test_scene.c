@@ -653,6 +653,8 @@ static void test_csv(void **state)
     const Bad cases[] = {
         {"", 0, "the file is empty"},
         {"time,a\n0,1\n", 1, "the first column is named 'time'"},
+        {"t;a\n0;1\n", 1, "separated by semicolons"},
+        {"t\ta\n0\t1\n", 1, "separated by tabs"},
         {"t\n0\n", 1, "names no load"},
         {"t,a\n", 1, "no line of values"},
         {"t,a,\n0,1,2\n", 1, "the name of column 3 is empty"},

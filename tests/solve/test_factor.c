@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The multifrontal factorization against CHOLMOD's own on the same symbolic factor: entry by entry, on meshes from one
 // supernode to fronts that are cut into tiles; matrices that are not positive definite; the same bits on more threads.
-// Solves with one to eleven right-hand sides against CHOLMOD's.
+// Solves with one to eleven right-hand sides against CHOLMOD's. Fronts by vectors of any length against plain loops.
+#include "base/isa.h"
 #include "mesh/generate.h"
 #include "scenes.h"
 #include "solve/linear.h"
@@ -133,6 +134,7 @@ static void compare_solves(fixture *f, cholmod_factor *factor)
     double *b = test_malloc((size_t)(MOST * f->coords) * sizeof *b),
            *x = test_malloc((size_t)(2 * MOST * f->coords) * sizeof *x);
     double *theirs = test_malloc((size_t)(MOST * n) * sizeof *theirs), *first = x + MOST * f->coords;
+    const tdIsa sets[] = {TD_ISA_PORTABLE, td_isa_pick(false), td_isa_pick_wide(false)};
     for (int64_t i = 0; i < MOST * f->coords; i++)
         b[i] = next_random(&seed) - 0.5;
     for (int j = 0; j < MOST; j++)
@@ -145,8 +147,8 @@ static void compare_solves(fixture *f, cholmod_factor *factor)
         cholmod_free_dense(&B, &f->common);
         cholmod_free_dense(&X, &f->common);
     }
-    for (int portable = 0; portable < 2; portable++)
-        for (int count = 1; count <= MOST; count += count < 6 ? 1 : 5)
+    for (int count = 1; count <= MOST; count += count < 6 ? 1 : 5)
+        for (int set = 0; set < 3; set++)
             for (int threads = 1; threads <= 3; threads++)
             {
                 tdTasks *tasks = NULL;
@@ -154,7 +156,7 @@ static void compare_solves(fixture *f, cholmod_factor *factor)
                 tdArena arena = {0};
                 tdSubstitution room;
                 assert_ok(td_tasks_create(threads, &tasks, &error), error);
-                assert_ok(td_substitution_create(&arena, &f->model.shape, td_isa_pick(portable), &room, &error), error);
+                assert_ok(td_substitution_create(&arena, &f->model.shape, sets[set], &room, &error), error);
                 for (int64_t i = 0; i < MOST * f->coords; i++)
                     x[i] = 7;
                 tdSubstituteTask task = {.values = factor->x,
@@ -180,6 +182,7 @@ static void compare_solves(fixture *f, cholmod_factor *factor)
                             assert_true(x[j * f->coords + i] == 7); // not touched
                 if (threads == 1)
                     memcpy(first, x, (size_t)(MOST * f->coords) * sizeof *x);
+
                 assert_memory_equal(first, x, (size_t)(MOST * f->coords) * sizeof *x);
                 td_arena_free(&arena);
                 td_tasks_free(tasks);
@@ -310,9 +313,122 @@ static void test_indefinite(void **state)
     }
 }
 
+#if defined(__x86_64__)
+// A front of n columns and m rows below: its triangle, what is below, their square and a product, by one set of
+// kernels. Room behind each is filled with sevens, which must stay.
+enum
+{
+    MOST_COLUMNS = 24,
+    MOST_ROWS = 70,
+    FRONT = MOST_ROWS + MOST_COLUMNS,
+    PANEL = FRONT * MOST_COLUMNS,
+    SQUARE = MOST_ROWS * MOST_ROWS + 16 // the upper triangle may be written
+};
+#define FRONT_KERNELS(real, productOf, set)                                                                            \
+    static bool front_##set(int n, int m, const double *A, real *L, real *U, real *C)                                  \
+    {                                                                                                                  \
+        static real pack[(MOST_ROWS + 16) * MOST_COLUMNS], inverse[TD_FACTOR_BLOCK];                                   \
+        productOf product = {m, n, n, L + n, n + m, L, n + m, C, m, false, false};                                     \
+        for (int i = 0; i < PANEL; i++)                                                                                \
+            L[i] = i < n * (n + m) ? (real)A[i] : 7;                                                                   \
+        for (int i = 0; i < SQUARE; i++)                                                                               \
+            U[i] = 7;                                                                                                  \
+        for (int i = 0; i < PANEL; i++)                                                                                \
+            C[i] = 7;                                                                                                  \
+        bool good = td_factor_triangle_##set(n, L, n + m, inverse);                                                    \
+        td_factor_divide_##set(n, m, L, n + m, inverse, L + n, n + m);                                                 \
+        td_factor_square_##set(m, n, L + n, n + m, U, m, pack);                                                        \
+        td_factor_product_##set(&product);                                                                             \
+        return good;                                                                                                   \
+    }
+FRONT_KERNELS(double, tdProduct, avx2)
+FRONT_KERNELS(float, tdProductSingle, single_avx2)
+FRONT_KERNELS(double, tdProduct, avx512)
+FRONT_KERNELS(float, tdProductSingle, single_avx512)
+
+// Columns of A by plain loops, and what the kernels made of them.
+static void judge_front(int n, int m, double *A, const double *L, const double *U, const double *C)
+{
+    int rows = n + m;
+    for (int j = 0; j < n; j++)
+    {
+        for (int k = 0; k < j; k++)
+            for (int i = j; i < rows; i++)
+                A[i + j * rows] -= A[i + k * rows] * A[j + k * rows];
+        double root = sqrt(A[j + j * rows]);
+        for (int i = j; i < rows; i++)
+        {
+            A[i + j * rows] /= root;
+            assert_true(fabs(L[i + j * rows] - A[i + j * rows]) < 1e-13);
+        }
+    }
+    for (int j = 0; j < m; j++)
+        for (int i = j; i < m; i++)
+        {
+            double sum = 0;
+            for (int k = 0; k < n; k++)
+                sum -= A[n + i + k * rows] * A[n + j + k * rows];
+            assert_true(fabs(U[i + j * m] - sum) < 1e-13);
+        }
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++)
+        {
+            double sum = 0;
+            for (int k = 0; k < n; k++)
+                sum -= L[n + i + k * rows] * L[j + k * rows];
+            assert_true(fabs(C[i + j * m] - sum) < 1e-13);
+        }
+}
+
+static bool alike(double a, double b)
+{
+    return fabs(a - b) < 1e-5; // of numbers of about one in single precision
+}
+
+// Vectors of 512 bits against plain loops and, in single precision, against those of 256; nothing is written behind.
+static void test_long_vectors(void **state)
+{
+    static double A[PANEL], again[PANEL], L[2][PANEL], U[2][SQUARE], C[2][PANEL];
+    static float L1[2][PANEL], U1[2][SQUARE], C1[2][PANEL];
+    uint64_t seed = 5;
+    (void)state;
+    if (td_isa_pick_wide(false) != TD_ISA_AVX512)
+        skip_because("this machine has no vectors of 512 bits");
+    for (int n = 1; n <= MOST_COLUMNS; n++)
+        for (int m = 0; m <= MOST_ROWS; m += m < 36 ? 1 : 7)
+        {
+            int rows = n + m;
+            for (int j = 0; j < n; j++)
+                for (int i = 0; i < rows; i++)
+                    A[i + j * rows] = i == j ? 2 + n : next_random(&seed) - 0.5;
+            assert_true(front_avx2(n, m, A, L[0], U[0], C[0]) && front_avx512(n, m, A, L[1], U[1], C[1]));
+            assert_true(front_single_avx2(n, m, A, L1[0], U1[0], C1[0]) &&
+                        front_single_avx512(n, m, A, L1[1], U1[1], C1[1]));
+            for (int j = 0; j < n; j++)
+                for (int i = j; i < rows; i++)
+                    assert_true(alike((double)L1[0][i + j * rows], (double)L1[1][i + j * rows]));
+            for (int j = 0; j < m; j++)
+                for (int i = j; i < m; i++)
+                    assert_true(alike((double)U1[0][i + j * m], (double)U1[1][i + j * m]));
+            for (int i = 0; i < PANEL; i++)
+                assert_true(alike((double)C1[0][i], (double)C1[1][i]) && (i < m * n || C[1][i] == 7));
+            for (int i = n * rows; i < PANEL; i++)
+                assert_true(L[1][i] == 7 && L1[1][i] == 7);
+            for (int i = m * m; i < SQUARE; i++)
+                assert_true(U[1][i] == 7 && U1[1][i] == 7);
+            memcpy(again, A, sizeof A);
+            judge_front(n, m, again, L[0], U[0], C[0]);
+            judge_front(n, m, A, L[1], U[1], C[1]);
+        }
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#if defined(__x86_64__)
+        cmocka_unit_test(test_long_vectors),
+#endif
         cmocka_unit_test(test_small_bodies),
         cmocka_unit_test(test_large_body),
         cmocka_unit_test(test_indefinite),

@@ -64,6 +64,9 @@ static void messages_of_all_types(void **unused)
     assert_near(m.turn[1], 1, 0);
     assert_near(good("{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [1, 2, 3]}").turn[0], 0, 0);
     assert_int_equal(good("{\"type\": \"tool\", \"name\": \"hand\", \"linear\": null}").n_values, 0);
+    m = good("{\"type\": \"lead\", \"name\": \"hand\", \"to\": [0.1, 0, -0.2]}");
+    assert_int_equal(m.action, TD_VIEW_LEAD);
+    assert_near(m.anchor[2], -0.2, 0);
     m = good("{\"type\": \"group\", \"actuators\": [0, 7, 2147483647], \"rate\": -0.5}");
     assert_int_equal(m.n_list, 3);
     assert_int_equal(m.list[2], 2147483647);
@@ -140,6 +143,8 @@ static void nonsense_is_refused(void **unused)
     bad("{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [1, 2, 3, 4]}", "three numbers or null");
     bad("{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [1, 2, 101]}", "from -100 to 100");
     bad("{\"type\": \"tool\", \"name\": \"hand\", \"linear\": [1, 2, 3], \"angular\": null}", "three numbers");
+    bad("{\"type\": \"lead\", \"name\": \"hand\", \"to\": null}", "three numbers");
+    bad("{\"type\": \"lead\", \"name\": \"hand\"}", "'to' is missing");
     bad("{\"type\": \"group\", \"actuators\": 3, \"rate\": 1}", "array of whole numbers");
     bad("{\"type\": \"group\", \"actuators\": [1.5], \"rate\": 1}", "array of whole numbers");
     bad("{\"type\": \"group\", \"actuators\": [-1], \"rate\": 1}", "from 0");

@@ -393,6 +393,59 @@ static void guided_bodies_turn(void **unused)
     finish(&s, &c);
 }
 
+// A pointer leads a body to where it is, and no other client does meanwhile; by keys it goes on from there.
+static void guided_bodies_are_led(void **unused)
+{
+    (void)unused;
+    server s;
+    viewClient c, other;
+    double x[3], before[3] = {0, 0, 0}, longest = 0;
+    int who = 0;
+    uint32_t n, width;
+    server_files(&s);
+    server_file(s.entries[0].path, held);
+    tdViewSettings settings = server_settings(&s);
+    server_begin(&s, &settings);
+    client_open(&c, s.port);
+    client_open(&other, s.port);
+    const double goal[3] = {0.02, -0.01, 0.03};
+    double away = 1;
+    UNTIL (away < 1e-6)
+    {
+        client_say(&c, "{\"type\": \"lead\", \"name\": \"plate\", \"to\": [0.02, -0.01, 0.03]}");
+        client_await_binary(&c, TD_VIEW_FRAME);
+        const float *tool = client_section(&c, TD_VIEW_TOOLS, 0, &n, &width);
+        assert_true(tool != NULL && n == 1);
+        away = 0;
+        for (int k = 0; k < 3; k++)
+        {
+            x[k] = tool[k];
+            away = fmax(away, fabs(x[k] - goal[k]));
+            longest = fmax(longest, fabs(x[k]) - fabs(goal[k]));
+            assert_true(fabs(x[k]) >= fabs(before[k]) - 1e-6); // straight there
+            before[k] = x[k];
+        }
+        who = (int)tool[14];
+    }
+    assert_true(longest < 1e-6 && who > 0);
+    client_say(&c, "{\"type\": \"lead\", \"name\": \"plate\", \"to\": [0.02, -0.01, 0.03]}");
+    client_say(&other, "{\"type\": \"lead\", \"name\": \"plate\", \"to\": [1, 0, 0]}");
+    client_await(&other, "refused", "another client is driving");
+    client_say(&other, "{\"type\": \"lead\", \"name\": \"nose\", \"to\": [1, 0, 0]}");
+    client_await(&other, "refused", "no guided body of this name");
+    client_say(&c, "{\"type\": \"tool\", \"name\": \"plate\", \"linear\": [0, 0, 0.05]}");
+    UNTIL (x[2] > 0.04)
+    {
+        client_await_binary(&c, TD_VIEW_FRAME);
+        const float *tool = client_section(&c, TD_VIEW_TOOLS, 0, &n, &width);
+        assert_non_null(tool);
+        x[2] = tool[2];
+        assert_near(tool[0], goal[0], 1e-6);
+    }
+    client_end(&other);
+    finish(&s, &c);
+}
+
 static void groups_move_together(void **unused)
 {
     (void)unused;
@@ -598,6 +651,7 @@ int main(void)
         cmocka_unit_test(tools_stop_with_their_client),
         cmocka_unit_test(tools_stop_when_their_client_hangs),
         cmocka_unit_test(guided_bodies_turn),
+        cmocka_unit_test(guided_bodies_are_led),
         cmocka_unit_test(groups_move_together),
         cmocka_unit_test(records_and_paints_links),
         cmocka_unit_test(bodies_on_frames_turn),

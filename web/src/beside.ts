@@ -2,8 +2,8 @@
 // A second run beside the one of the page: a recording, drawn by a stage and a world of its own, at the same simulated
 // time, from the same side, with the same colours and layers.
 import { History } from "./history";
-import { decode, KIND } from "./protocol";
-import type { Record } from "./recording";
+import { decode } from "./protocol";
+import { isFrame, type Record } from "./recording";
 import { Replay } from "./replay";
 import { Session } from "./session";
 import { h, iconButton, setText } from "./ui/dom";
@@ -36,7 +36,7 @@ export class Beside {
             h("div", { class: "run-name", id: "run-b" }, h("b", {}, "B"), this.tag, ...tools, shut));
         this.first.canvas.parentElement!.after(this.element); // the renderer asks for its size
         this.history = new History(this.session, Infinity);
-        this.stage = new Stage(canvas);
+        this.stage = new Stage(canvas, this.first.detail);
         this.stage.setLook(look);
         this.world = new World(this.session, this.stage, overlay, first);
         this.replay = new Replay(this.session, records);
@@ -57,8 +57,8 @@ export class Beside {
     /// All frames into the numbers of the plots.
     fill(): void {
         this.history.clear();
-        for (const { binary } of this.records)
-            if (binary && new DataView(binary).getUint32(0, true) === KIND.frame) this.history.take(decode(binary));
+        for (const record of this.records)
+            if (isFrame(record)) this.history.take(decode(record.binary!));
     }
 
     show(time: number): void {

@@ -6,7 +6,7 @@ import { Beside } from "./beside";
 import { History } from "./history";
 import { Past } from "./past";
 import { SECTION, sectionOf } from "./protocol";
-import { embedded, embeddedOther, fromFile, page, Recorder, type Other } from "./recording";
+import { embedded, embeddedOther, fromFile, isFrame, page, Recorder, type Other } from "./recording";
 import { Replay } from "./replay";
 import { Session } from "./session";
 import { Socket } from "./socket";
@@ -46,7 +46,7 @@ async function start(): Promise<void> {
     const viewport = h("main", { class: "viewport" }, canvas, overlay);
     const app = document.getElementById("app")!;
     app.append(viewport); // the renderer asks for its size
-    const stage = new Stage(canvas);
+    const stage = new Stage(canvas, (window as { tendrilDetail?: number }).tendrilDetail); // tests have no graphics card
     const world = new World(session, stage, overlay);
     const interact = new Interact(canvas, session, stage, world);
     const theme = new Theme((look) => stage.setLook(look));
@@ -106,7 +106,7 @@ async function start(): Promise<void> {
         if (frames === 0) return notices.toast("Nothing was recorded: no frame came in that time.", "warn");
         const made = await page(source, kept);
         download(made, `${fileName(session)}.html`);
-        notices.toast(`Saved ${frames} frames, ${(made.size / 2 ** 20).toFixed(1)} MiB. The file replays in any browser, without a server.`);
+        notices.toast(`Saved ${kept.filter(isFrame).length} frames, ${(made.size / 2 ** 20).toFixed(1)} MiB. The file replays in any browser, without a server.`);
     }
     function toggleVtu(): void {
         const state = session.status?.recording;

@@ -19,14 +19,18 @@ export interface Record {
     binary: ArrayBuffer | null;
 }
 
-/// Keeps what a page needs to start (hello, topology, last field), and everything after start().
+export const isFrame = (record: Record): boolean => record.binary !== null && new DataView(record.binary).getUint32(0, true) === KIND.frame;
+
+/// Keeps what a page needs to start (hello, topology, last field and frame), and everything after start(): a recording begins
+/// with what is shown, however long the next frame takes to come.
 export class Recorder implements Tap {
     active = false;
-    frames = 0;
+    frames = 0; ///< that came since start()
     bytes = 0;
     changed: () => void = () => undefined;
     private hello = "";
     private topology: ArrayBuffer | null = null;
+    private frame: ArrayBuffer | null = null;
     private status = "";
     private field: ArrayBuffer | null = null;
     private records: Record[] = [];
@@ -50,6 +54,7 @@ export class Recorder implements Tap {
         if (this.topology) this.add({ text: null, binary: this.topology });
         if (this.status) this.add({ text: this.status, binary: null });
         if (this.field) this.add({ text: null, binary: this.field });
+        if (this.frame) this.add({ text: null, binary: this.frame });
         this.changed();
     }
 
@@ -63,7 +68,7 @@ export class Recorder implements Tap {
         const type = /"type"\s*:\s*"(\w+)"/.exec(text.slice(0, 200))?.[1];
         if (type === "hello") {
             this.hello = text;
-            this.field = null;
+            this.field = this.frame = null;
         }
         if (type === "status") this.status = text;
         if (!this.active || (type !== "hello" && type !== "status")) return;
@@ -76,6 +81,7 @@ export class Recorder implements Tap {
         const kind = new DataView(buffer).getUint32(0, true);
         if (kind === KIND.topology) this.topology = buffer;
         if (kind === KIND.field) this.field = buffer;
+        if (kind === KIND.frame) this.frame = buffer;
         if (!this.active) return;
         if (kind === KIND.frame) {
             if (performance.now() - this.lastFrame < FRAME_GAP) return;

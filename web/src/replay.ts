@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plays the records of a recording into the session, at any time and in any order.
 import { decode, KIND, type Message } from "./protocol";
-import type { Record } from "./recording";
+import { isFrame, type Record } from "./recording";
 import type { Session } from "./session";
 
 interface Frame {
@@ -31,9 +31,9 @@ export class Replay {
         this.records = records;
         let first = Infinity;
         records.forEach((r, i) => {
-            if (!r.binary || new DataView(r.binary).getUint32(0, true) !== KIND.frame) return;
+            if (!isFrame(r)) return;
             first = Math.min(first, r.time);
-            this.frames.push({ time: (r.time - first) / 1000, simulated: new DataView(r.binary).getFloat64(16, true), record: i });
+            this.frames.push({ time: (r.time - first) / 1000, simulated: new DataView(r.binary!).getFloat64(16, true), record: i });
         });
         this.duration = this.frames.at(-1)?.time ?? 0;
         session.setConnection("replay");

@@ -51,19 +51,22 @@ class StableBaselinesVec(_Base):
     def close(self) -> None:
         self.vector.close()
 
+    def _each(self, value: Any, indices: Any) -> list[Any]:
+        """One value for each robot that is meant: all of them, one, or a list."""
+        return [value] * (self.num_envs if indices is None else np.size(indices))
+
     def get_attr(self, name: str, indices: Any = None) -> list[Any]:
-        return [getattr(self.vector, name)] * self.num_envs
+        return self._each(getattr(self.vector, name), indices)
 
     def set_attr(self, name: str, value: Any, indices: Any = None) -> None:
         setattr(self.vector, name, value)
 
     def env_method(self, name: str, *arguments: Any, indices: Any = None, **more: Any) -> list[Any]:
-        return [getattr(self.vector, name)(*arguments, **more)] * self.num_envs
+        return self._each(getattr(self.vector, name)(*arguments, **more), indices)
 
     def env_is_wrapped(self, wrapper: Any, indices: Any = None) -> list[bool]:
-        return [False] * self.num_envs
+        return self._each(False, indices)
 
     def seed(self, seed: int | None = None) -> list[None]:
         self.vector._random = np.random.default_rng(seed)
-        return [None] * self.num_envs
         return [None] * self.num_envs

@@ -185,6 +185,8 @@ static void describe(tdJob *job, tdText *out)
     job->equilibria = out->failed ? 0 : td_work_key(0, out->data, strlen(out->data));
     if (given->basis == TD_BASIS_MODES)
         return;
+    if (job->n_runs > 0)
+        td_text_format(out, "runs %d, %016" PRIx64 "\n", job->n_runs, td_job_runs_hash(job));
     td_text_format(out, "samples %s\n", samples[given->samples]);
     td_text_format(out, "steps_between %d\n", given->steps_between);
     td_text_format(out, "snapshots %lld\n", (long long)job->path.count);
@@ -295,6 +297,7 @@ static tdStatus plan(tdJob *job, tdError *error)
     TD_TRY(td_tasks_create(job->task->settings.threads, &job->tasks, error));
     TD_TRY(td_trainee_create(model, job->moving, body, &job->task->settings, &job->arena, &job->trainee, error));
     TD_TRY(td_job_greedy_plan(job, error));
+    TD_TRY(td_job_plan_runs(job, error));
     job->rom = (tdRom){.file = job->task->out,
                        .body = model->bodies[body].name,
                        .made_by = td_version(),
@@ -395,7 +398,7 @@ static tdStatus look_ahead(tdJob *job, tdError *error)
         return TD_OK;
     bool learns = td_job_learns_motion(job);
     td_job_begin(job, TD_REDUCE_CHECK, td_work_key(job->equilibria, &job->held_out.count, sizeof job->held_out.count),
-                 job->held_out.count + (learns ? 2 : 0) * td_job_motion_steps(job));
+                 job->held_out.count + (learns ? 2 : 0) * TD_JOB_MOTION_STEPS);
     tdStatus status = td_job_visit(job, "check-full", &job->held_out, true, error);
     for (int k = 0; k < 2 && learns && status == TD_OK && !job->stopped; k++)
         status = td_job_look_at_motion(job, k == 1, &motion[k], error);
@@ -459,6 +462,12 @@ static tdStatus judge(const tdJob *job, tdError *error)
                        "not written (use --accept to write it as it is; the work is kept). Use a smaller "
                        "ecsw_tolerance, or remove it so that it is found, or use narrower ranges of the actuators",
                        (long long)report->held_out_failures);
+    if (report->held_out_places == 0 && report->motion_error > TD_REDUCE_ACCEPTED)
+        return td_fail(
+            error, TD_ERROR_NUMERIC,
+            "the reduced model has an error of %.0f %% along a motion beside full order, and was not written "
+            "(use --accept to write it as it is; the work is kept). Use more modes, or smaller tolerances",
+            100 * report->motion_error);
     if (!(report->held_out_error > TD_REDUCE_ACCEPTED))
         return TD_OK;
     char failures[560] = "";

@@ -94,6 +94,7 @@ typedef struct tdReduceReport
     int64_t snapshots;                ///< at places of the samples,
     int64_t weight_snapshots;         ///< and before them, while gravity comes on,
     int64_t moving_snapshots;         ///< and moments of a motion
+    int runs;                         ///< of the scene, with other numbers each
     int rounds;                       ///< of training with other settings, until the error asked for held
     double ecsw_tolerance;            ///< of the last of them
     double asked;                     ///< error that was asked for

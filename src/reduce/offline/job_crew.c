@@ -91,7 +91,7 @@ static void visit_dealt(void *context, int thread)
         tdStatus status = way == NULL ? run_motion(visit, piece.trajectory == 1, &error)
                                       : td_job_compute(job, &visit->settings, way->name, way->path, piece.trajectory,
                                                        way->positions, &error);
-        done = way != NULL ? places_of(visit->ways, piece) : td_job_motion_steps(job);
+        done = way != NULL ? places_of(visit->ways, piece) : TD_JOB_MOTION_STEPS;
         pthread_mutex_lock(&job->mutex);
         if (status != TD_OK && visit->status == TD_OK)
         {
@@ -303,7 +303,7 @@ tdStatus td_job_spread(tdJob *job, tdError *error)
 {
     tdJobWay ways[TD_JOB_WAYS];
     int n = td_job_ways(job, ways);
-    int64_t most = 2, places = 0, count = 0, steps = td_job_motion_steps(job);
+    int64_t most = 2, places = 0, count = 0, steps = TD_JOB_MOTION_STEPS;
     if (job->model->scene.reduction.basis != TD_BASIS_SNAPSHOTS)
         return TD_OK;
     for (int w = 0; w < n; w++)
@@ -314,7 +314,7 @@ tdStatus td_job_spread(tdJob *job, tdError *error)
     tdJobPiece *pieces = td_take((size_t)most, sizeof *pieces);
     if (pieces == NULL)
         return td_fail_memory(error, "the trajectories");
-    int motions = steps == 0 ? 0 : td_job_learns_motion(job) ? 2 : 1;
+    int motions = td_job_learns_motion(job) ? 2 : 1;
     td_job_begin(job, TD_REDUCE_SNAPSHOTS, job->work.key, places + motions * steps);
     for (int k = 0; k < motions; k++) // found at once where they are there
         pieces[count++] = (tdJobPiece){-1, k};

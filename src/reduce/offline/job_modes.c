@@ -47,7 +47,7 @@ static tdStatus take_basis(tdJob *job, int r, int modes, int states, tdError *er
     rom->phi = TD_TAKE(arena, double, job->trainee.n *r);
     rom->sigma = TD_TAKE(arena, double, r);
     rom->lambda = TD_TAKE(arena, double, modes);
-    rom->low = TD_TAKE(arena, double, r); // polynomials are not trained: no amplitude has been seen
+    rom->low = TD_TAKE(arena, double, r);
     rom->high = TD_TAKE(arena, double, r);
     rom->spread = TD_TAKE(arena, double, r);
     job->alpha = TD_TAKE(arena, double, job->n_k *r);
@@ -117,12 +117,12 @@ static tdStatus make_basis(tdJob *job, tdError *error)
     return status;
 }
 
-// Polynomials need no states, and elements are chosen by nothing else.
+// Elements are chosen by these states, and nothing else; for polynomials they are the range of the amplitudes.
 static tdStatus plan(tdJob *job, int *states, tdError *error)
 {
     const tdScene *scene = &job->model->scene;
-    *states = scene->reduction.kind == TD_REDUCTION_DOMAINS ? count_states(scene->reduction.columns) : 0;
-    if (*states > 0 && job->trainee.n_u > 0)
+    *states = count_states(scene->reduction.columns);
+    if (scene->reduction.kind == TD_REDUCTION_DOMAINS && job->trainee.n_u > 0)
         return td_fail_at(error, TD_ERROR_INPUT, scene->file, scene->reduction.line, "reduction.basis",
                           "vibrations do not represent the forces when input '%s' moves nodes; use basis snapshots",
                           job->trainee.inputs[0]);

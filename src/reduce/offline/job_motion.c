@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define MOST_STEPS  400 // reduced,
-#define FULL_STEPS  100 // and beside full order
 #define LEARN_EVERY 4   // of a motion of full order for training, so many steps apart
 
 /// One motion with two models of the scene.
@@ -85,24 +84,23 @@ static double follow(const tdTrainee *trainee, const Pair *pair, const tdSceneMo
     return largest > 0 ? fmax(worst / largest, 1e-16) : 0;
 }
 
+// Without actuators there is nothing that could be moved at random: what moves the body is what the scene does.
+static bool goes_by_itself(const tdModel *model)
+{
+    return model->scene.validation.motion == NULL && model->n_actuators == 0;
+}
+
 // The motion of the validation; where friction remembers the way, the motion that was learned, unless there is one.
 static tdStatus motion_of(tdJob *job, const tdSceneMotion **motion, double *duration, tdError *error)
 {
     const tdScene *scene = &job->model->scene;
-    if (scene->reduction.follow && scene->validation.line == 0)
+    if ((scene->reduction.follow && scene->validation.line == 0) || goes_by_itself(job->model))
     {
         *motion = &scene->motion;
         *duration = (double)scene->settings.steps * job->moving->scheme.h;
         return TD_OK;
     }
     return td_sample_validation(job->model, &job->arena, motion, duration, error);
-}
-
-int64_t td_job_motion_steps(const tdJob *job)
-{
-    const tdModel *model = job->model;
-    bool moved = model->scene.validation.motion != NULL || model->n_actuators > 0;
-    return moved ? FULL_STEPS : 0;
 }
 
 bool td_job_learns_motion(const tdJob *job)
@@ -119,10 +117,14 @@ static uint64_t motion_key(const tdJob *job, const tdSceneMotion *motion, double
 {
     uint64_t key = td_work_key(job->equilibria, &duration, sizeof duration);
     int64_t rows = motion->n_times;
-    key = td_work_key(key, motion->times, (size_t)rows * sizeof(double));
-    key = td_work_key(key, motion->values, (size_t)(rows * motion->n_names) * sizeof(double));
+    if (rows > 0)
+        key = td_work_key(key, motion->times, (size_t)rows * sizeof(double));
+    if (rows * motion->n_names > 0)
+        key = td_work_key(key, motion->values, (size_t)(rows * motion->n_names) * sizeof(double));
     for (int k = 0; k < motion->n_names; k++)
         key = td_work_key(key, motion->names[k], strlen(motion->names[k]));
+    if (job->unseen != NULL)
+        key = td_work_key(key, job->unseen, strlen(job->unseen));
     return key;
 }
 
@@ -148,13 +150,14 @@ static tdStatus run_full(tdJob *job, const tdSceneMotion *motion, double duratio
     tdSettings settings = job->task->settings;
     settings.rom = NULL;
     settings.log = NULL;
+    settings.set = job->unseen != NULL ? job->unseen : settings.set;
     tdStatus status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_motion, job->alone, &model, error);
     if (status == TD_OK)
         status = td_state_create(model, &settings, &state, error);
     bool moves = status == TD_OK && model->scheme.method != TD_METHOD_STATIC; // else places are what there is
     double h = moves ? model->scheme.h : 1;
     int64_t n = job->trainee.n;
-    for (int k = 1; moves && k <= FULL_STEPS && k * h <= duration * (1 + 1e-9); k++)
+    for (int k = 1; moves && k <= TD_JOB_MOTION_STEPS && k * h <= duration * (1 + 1e-9); k++)
     {
         moves = take_step(model, state, motion, k * h, &status, error);
         if (!moves)
@@ -179,7 +182,7 @@ tdStatus td_job_full_motion(tdJob *job, bool training, tdJobMotion *out, tdError
     *out = (tdJobMotion){0};
     TD_TRY(training ? td_sample_wander(job->model, &job->round, &motion, &duration, error)
                     : motion_of(job, &motion, &duration, error));
-    size_t numbers = (size_t)(FULL_STEPS / stride * job->trainee.n);
+    size_t numbers = (size_t)(TD_JOB_MOTION_STEPS / stride * job->trainee.n);
     out->q = td_take(numbers, sizeof(double));
     if (out->q == NULL)
         return td_fail_memory(error, "a motion of full order");
@@ -195,7 +198,7 @@ tdStatus td_job_look_at_motion(tdJob *job, bool training, tdJobMotion *out, tdEr
 {
     int64_t before = job->done;
     TD_TRY(td_job_full_motion(job, training, out, error));
-    td_job_progress(job, job->stopped ? 0 : FULL_STEPS - (job->done - before));
+    td_job_progress(job, job->stopped ? 0 : TD_JOB_MOTION_STEPS - (job->done - before));
     return TD_OK;
 }
 
@@ -211,6 +214,7 @@ static tdStatus follow_full(tdJob *job, const char *rom, const tdSceneMotion *mo
     settings.rom_whole = false;
     settings.rom_precision = TD_ROM_DOUBLE;
     settings.log = NULL;
+    settings.set = job->unseen != NULL ? job->unseen : settings.set;
     tdStatus status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_motion, job->alone, &model, error);
     if (status == TD_OK)
         status = td_state_create(model, &settings, &state, error);
@@ -232,8 +236,6 @@ tdStatus td_job_motion(tdJob *job, const char *rom, tdJobErrors *errors, tdError
     const tdSceneMotion *motion = NULL;
     double duration = 0;
     tdJobMotion full = {0};
-    if (td_job_motion_steps(job) == 0)
-        return TD_OK;
     TD_TRY(motion_of(job, &motion, &duration, error));
     double *shape = td_take(2 * (size_t)job->trainee.n, sizeof *shape);
     tdStatus status = shape == NULL ? td_fail_memory(error, "the check along a motion")

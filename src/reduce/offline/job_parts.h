@@ -46,6 +46,9 @@ typedef struct tdJob
     uint64_t keys[TD_REDUCE_PHASES];      ///< of the phases' times
     tdTrainee trainee;
     tdSamplePath path;     ///< of training
+    int n_runs;            ///< of the scene with other numbers each (job_runs.c); 0: as it is
+    const char **runs;     ///< by trajectory of `path`: changes of the scene, as tdSettings.set; NULL: none
+    const char *unseen;    ///< those of the check
     tdSamplePath held_out; ///< of the check
     tdRom rom;             ///< filled phase by phase; what it points to lives in `arena`
     int64_t n_found;       ///< snapshots
@@ -117,6 +120,12 @@ tdStatus td_job_compute(tdJob *job, const tdSettings *settings, const char *name
 double td_job_worker_bytes(const tdJob *job);
 /// How many trajectories at a time: as memory allows, `count` at most. threads: of each of them.
 int td_job_workers(const tdJob *job, int64_t count, int *threads);
+
+/// job_runs.c: the scenes of `reduction.vary`, each of which is loaded once to see that it is good.
+tdStatus td_job_plan_runs(tdJob *job, tdError *error);
+/// The moving model in the scene of a run.
+tdStatus td_job_run_model(const tdJob *job, const char *set, tdModel **out, tdError *error);
+uint64_t td_job_runs_hash(const tdJob *job);
 
 /// A path that full order goes along, and the name of its parts.
 typedef struct tdJobWay
@@ -246,7 +255,7 @@ void td_job_begin_round(tdJob *job);
 bool td_job_adapts(const tdJob *job);
 /// The model in the file `rom` beside full order, in steps of a motion; and how many those are at most.
 tdStatus td_job_motion(tdJob *job, const char *rom, tdJobErrors *errors, tdError *error);
-int64_t td_job_motion_steps(const tdJob *job);
+#define TD_JOB_MOTION_STEPS 100
 /// The same of the candidate that was checked last: its file.
 void td_job_candidate(const tdJob *job, char out[PATH_MAX]);
 /// job_frame.c: the translations of a frame that translates, before the modes of the snapshots.

@@ -73,6 +73,8 @@ uint64_t td_job_trajectory_key(const tdJob *job, const tdSamplePath *path, int t
     int64_t first = path->start[trajectory], places = places_of(path, trajectory);
     const int64_t about[] = {places, path->n, positions};
     uint64_t key = td_work_key(job->equilibria, about, sizeof about);
+    if (job->n_runs > trajectory && job->runs[trajectory] != NULL) // held-out paths have one, in the scene as it is
+        key = td_work_key(key, job->runs[trajectory], strlen(job->runs[trajectory]));
     key = td_work_key(key, path->values + first * path->n, (size_t)(places * path->n) * sizeof(double));
     return td_work_key(key, path->weight + first, (size_t)places * sizeof(double));
 }
@@ -155,14 +157,22 @@ tdStatus td_job_compute(tdJob *job, const tdSettings *settings, const char *name
     if (there)
         td_job_progress(job, places_of(path, trajectory));
     double begin = td_seconds();
+    tdTrainee trainee = job->trainee;
+    tdModel *own = NULL;
+    if (status == TD_OK && !there && job->n_runs > trajectory && job->runs[trajectory] != NULL)
+    {
+        status = td_job_run_model(job, job->runs[trajectory], &own, error);
+        trainee.moving = own;
+    }
     if (status == TD_OK && !there)
-        status = td_snapshot_trajectory(&job->trainee, settings, path, trajectory, positions, visited, job, &data.found,
+        status = td_snapshot_trajectory(&trainee, settings, path, trajectory, positions, visited, job, &data.found,
                                         &stopped, error);
     if (status == TD_OK && !stopped && !there)
     {
         data.seconds = td_seconds() - begin;
         status = save(job, name, path, trajectory, positions, &data, error);
     }
+    td_model_free(own);
     td_job_drop(&data);
     return status;
 }
@@ -233,6 +243,7 @@ double td_job_worker_bytes(const tdJob *job)
         }
     // Where it has to settle, there is a moving state beside the static one. A tenth is for what is not counted.
     double states = job->task->memory > 0 ? 2.2 : 1;
+    states += job->n_runs > 0; // the model of a run is its own
     return states * td_snapshot_memory(job->model) + longest;
 }
 

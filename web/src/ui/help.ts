@@ -10,11 +10,11 @@ export interface Key {
 }
 
 const MOUSE: [string, string][] = [
-    ["Drag", "turn the view; on a body: pull it by a spring; on the yellow ball: move the target"],
+    ["Drag", "turn the view; on a body: pull it by a spring; on an instrument: lead it; on the yellow ball: move the target"],
     ["Shift + drag", "pan the view, also where a body is"],
     ["Right drag", "pan the view"],
     ["Wheel", "zoom to the pointer"],
-    ["X, Y, Z held", "while a target is dragged: keep to that axis"],
+    ["X, Y, Z held", "while a target or an instrument is dragged: keep to that axis"],
     ["After T", "D A along x, W S along y, E Q along z; with Shift: turn; ] [ close and open the fingers; Esc ends it"],
     ["Touch", "one finger turns, pulls or moves the target; two fingers zoom and pan"],
 ];

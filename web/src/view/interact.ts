@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pointer on the picture: a target is dragged, a body is pulled by a spring, all else turns the camera.
+// The pointer on the picture: a target is dragged, an instrument led, a body pulled by a spring; all else turns the camera.
 import * as THREE from "three";
+import { SECTION, sectionOf } from "../protocol";
 import type { Session } from "../session";
 import type { Stage } from "./stage";
 import type { World } from "./world";
@@ -15,8 +16,10 @@ interface Hit {
 
 type Drag =
     | { kind: "target"; index: number; plane: THREE.Plane; offset: THREE.Vector3; from: THREE.Vector3 }
+    | { kind: "tool"; index: number; plane: THREE.Plane; offset: THREE.Vector3; from: THREE.Vector3; to: THREE.Vector3 }
     | { kind: "spring"; plane: THREE.Plane; hit: Hit; tied: boolean };
 
+const AGAIN = 250; // [ms], beside the second after which the server lets go
 const GRAB_PIXELS = { mouse: 16, touch: 26, pen: 20 } as Record<string, number>;
 
 export class Interact {
@@ -30,6 +33,8 @@ export class Interact {
     private readonly stage: Stage;
     private readonly world: World;
     private lastHover = 0;
+    private readonly fingers = new Set<number>(); // pointers that are down on the picture
+    private held: PointerEvent | null = null; // the newest of the one that drags
 
     constructor(canvas: HTMLCanvasElement, session: Session, stage: Stage, world: World) {
         this.canvas = canvas;
@@ -40,15 +45,17 @@ export class Interact {
         canvas.addEventListener("pointerdown", (e) => this.down(e), { capture: true });
         canvas.addEventListener("pointermove", (e) => this.move(e));
         for (const end of ["pointerup", "pointercancel", "lostpointercapture"] as const)
-            canvas.addEventListener(end, () => this.end());
+            canvas.addEventListener(end, (e) => this.up(e));
         addEventListener("keydown", (e) => this.key(e, true));
         addEventListener("keyup", (e) => this.key(e, false));
         addEventListener("blur", () => this.end());
         session.on("hello", () => this.end());
+        // A pointer that stands still holds its instrument.
+        setInterval(() => this.drag?.kind === "tool" && this.lead(this.drag), AGAIN);
         stage.before.push(() => this.flush());
     }
 
-    get dragging(): "target" | "spring" | null {
+    get dragging(): "target" | "tool" | "spring" | null {
         return this.drag?.kind ?? null;
     }
 
@@ -63,22 +70,49 @@ export class Interact {
         else if (!down && this.axis === axis) this.axis = "";
     }
 
+    // A second finger means the camera: what the first one holds is let go, and both of them are the camera's.
+    private second(): void {
+        const first = this.held!;
+        this.end();
+        const { pointerId, pointerType, clientX, clientY } = first;
+        this.canvas.dispatchEvent(new PointerEvent("pointerdown", {
+            pointerId, pointerType, clientX, clientY, screenX: first.screenX, screenY: first.screenY, button: 0, buttons: 1, bubbles: true,
+        }));
+    }
+
+    private up(event: PointerEvent): void {
+        this.fingers.delete(event.pointerId);
+        if (this.held?.pointerId === event.pointerId) this.end();
+    }
+
     private down(event: PointerEvent): void {
+        if (event.pointerType === "touch") {
+            if (event.isPrimary && event.isTrusted) this.fingers.clear(); // the first of all that are down
+            this.fingers.add(event.pointerId);
+            if (this.drag && this.held?.pointerType === "touch" && event.isTrusted) this.second();
+            if (this.fingers.size > 1 || !event.isTrusted) return;
+        }
         if (event.button !== 0 || event.shiftKey || event.ctrlKey || event.metaKey || !this.live || this.drag) return;
         this.aim(event);
         const target = this.findTarget(event);
         const hit = target < 0 && this.pull ? this.pick() : null;
         if (target < 0 && !hit) return;
         const point = target >= 0 ? this.world.targets[target] ?? this.world.effectors[target] : hit!.point;
+        const tool = hit ? this.toolOf(hit) : -1;
         const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(this.stage.camera.getWorldDirection(new THREE.Vector3()), point);
         if (target >= 0) {
             const grabbed = this.ray.ray.intersectPlane(plane, new THREE.Vector3()) ?? point.clone();
             this.drag = { kind: "target", index: target, plane, offset: point.clone().sub(grabbed), from: point.clone() };
             this.world.heldTarget = { index: target, point: point.clone() };
+        } else if (tool >= 0) {
+            const place = this.placeOf(tool);
+            this.drag = { kind: "tool", index: tool, plane, offset: place.clone().sub(point), from: place, to: place.clone() };
+            this.lead(this.drag);
         } else {
             this.drag = { kind: "spring", plane, hit: hit!, tied: false };
             this.anchor(hit!.point);
         }
+        this.held = event;
         this.stage.orbit.enabled = false;
         this.canvas.setPointerCapture(event.pointerId);
         this.canvas.style.cursor = "grabbing";
@@ -92,6 +126,8 @@ export class Interact {
             if (event.pointerType === "mouse" && event.buttons === 0) this.hover(event);
             return;
         }
+        if (event.pointerId !== this.held?.pointerId) return;
+        this.held = event;
         this.aim(event);
         const point = this.ray.ray.intersectPlane(this.drag.plane, new THREE.Vector3());
         if (!point) return;
@@ -100,6 +136,10 @@ export class Interact {
         if (this.axis) {
             const along = point[this.axis];
             point.copy(this.drag.from)[this.axis] = along;
+        }
+        if (this.drag.kind === "tool") {
+            this.drag.to.copy(point);
+            return this.lead(this.drag);
         }
         this.world.heldTarget = { index: this.drag.index, point };
         const name = this.world.hello!.effectors[this.drag.index].name;
@@ -110,10 +150,12 @@ export class Interact {
     private end(): void {
         const drag = this.drag;
         if (!drag) return;
-        this.drag = null;
+        this.drag = this.held = null;
         this.axis = "";
         this.flush();
         if (drag.kind === "spring") this.session.send({ type: "release" });
+        if (drag.kind === "tool" && this.session.connection === "open")
+            this.session.send({ type: "tool", name: this.world.hello!.tools![drag.index].name, linear: [0, 0, 0] });
         this.world.heldTarget = this.world.heldSpring = null;
         this.stage.orbit.enabled = true;
         this.canvas.style.cursor = "";
@@ -130,6 +172,21 @@ export class Interact {
         else this.post({ type: "spring", anchor });
         drag.tied = true;
         this.world.refresh();
+    }
+
+    private lead(drag: Drag & { kind: "tool" }): void {
+        this.post({ type: "lead", name: this.world.hello!.tools![drag.index].name, to: drag.to.toArray() });
+    }
+
+    // The instrument that was hit, or -1.
+    private toolOf(hit: Hit): number {
+        const hello = this.world.hello;
+        return hello?.tools?.findIndex((tool) => tool.guided && tool.body === hello.meshes[hit.mesh].body) ?? -1;
+    }
+
+    private placeOf(tool: number): THREE.Vector3 {
+        const places = this.session.frame && sectionOf(this.session.frame, SECTION.tools);
+        return places && tool < places.count ? new THREE.Vector3().fromArray(places.f32, places.width * tool) : new THREE.Vector3();
     }
 
     private pointOf(hit: Hit): THREE.Vector3 {

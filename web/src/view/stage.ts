@@ -19,6 +19,7 @@ export const LOOKS: Record<"light" | "dark", Look> = {
 };
 
 const FRONT = new THREE.Vector3(0.62, -1, 0.5);
+const PLAIN = 0.5; // of the detail, below which there are no shadows
 const FILL = 1.38; // room round the bodies for what they do
 
 export class Stage {
@@ -49,7 +50,7 @@ export class Stage {
     private fitted = true;
     private direction = FRONT;
     private slow = 0;
-    private detail = 1; // lowered where the browser cannot keep up
+    detail: number; ///< to read: lowered where the browser cannot keep up
     private readonly gap: number; // [ms] least time between two pictures
     private lastDraw = 0;
     private readonly sizes: ResizeObserver;
@@ -57,7 +58,9 @@ export class Stage {
     private points: Float32Array = new Float32Array(0);
     private bounds = new THREE.Box3(new THREE.Vector3(-0.1, -0.1, 0), new THREE.Vector3(0.1, 0.1, 0.1));
 
-    constructor(canvas: HTMLCanvasElement) {
+    /// `detail`: as for setDetail(), for the first picture.
+    constructor(canvas: HTMLCanvasElement, detail = 1) {
+        this.detail = detail;
         this.canvas = canvas;
         // The background is the page's: pixels without anything cost nothing.
         this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true, powerPreference: "high-performance" });
@@ -81,7 +84,7 @@ export class Stage {
 
         const fill = new THREE.DirectionalLight(0xdfeaff, 0.55);
         fill.position.set(-1.2, -0.4, 0.5);
-        this.key.castShadow = true;
+        this.key.castShadow = detail > PLAIN;
         this.key.shadow.mapSize.set(1024, 1024);
         this.key.shadow.radius = 5;
         this.key.shadow.bias = -0.0008;
@@ -314,7 +317,7 @@ export class Stage {
     setDetail(detail: number): void {
         this.beside?.setDetail(detail);
         this.detail = Math.max(0.4, detail);
-        this.key.castShadow = detail > 0.5;
+        this.key.castShadow = detail > PLAIN;
         this.resize();
         this.invalidate();
     }
