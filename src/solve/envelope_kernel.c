@@ -60,15 +60,73 @@ static void solve_reverse(const tdEnvelope *e, double *x)
         x[k] = (x[k] - dot(k, e->H + k * e->stride, x)) * e->inverse[k];
 }
 
+#define TOGETHER 8   // rows that begin at the same column, as those of a body do
+#define WIDE     384 // columns of them, at most
+#define NARROW   8   // columns that are not worth it
+
+// Columns [begin, i) of m rows from i on at once, side by side, so that a row above is read once for all of them.
+static void solve_together(const tdEnvelope *e, int64_t i, int64_t m, int64_t begin)
+{
+    double side[TOGETHER * WIDE];
+    for (int64_t j = begin; j < i; j++)
+        for (int64_t r = 0; r < TOGETHER; r++)
+            side[TOGETHER * (j - begin) + r] = r < m ? e->H[(i + r) * e->stride + j] : 0;
+    for (int64_t j = begin; j < i; j++)
+    {
+        const double *l = e->H + j * e->stride;
+        double *mine = side + TOGETHER * (j - begin);
+        td4 low[2] = {{0}, {0}}, high[2] = {{0}, {0}};
+        int64_t k = e->first[j] > begin ? e->first[j] : begin;
+        for (; k + 2 <= j; k += 2)
+        {
+            const double *x = side + TOGETHER * (k - begin);
+            for (int c = 0; c < 2; c++)
+            {
+                td4 f = td4_set(l[k + c]);
+                low[c] += f * td4_load(x + TOGETHER * (int64_t)c);
+                high[c] += f * td4_load(x + TOGETHER * (int64_t)c + TD_LANES);
+            }
+        }
+        for (; k < j; k++)
+        {
+            td4 f = td4_set(l[k]);
+            low[0] += f * td4_load(side + TOGETHER * (k - begin));
+            high[0] += f * td4_load(side + TOGETHER * (k - begin) + TD_LANES);
+        }
+        td4 scale = td4_set(e->inverse[j]);
+        td4_store(mine, (td4_load(mine) - (low[0] + low[1])) * scale);
+        td4_store(mine + TD_LANES, (td4_load(mine + TD_LANES) - (high[0] + high[1])) * scale);
+    }
+    for (int64_t r = 0; r < m; r++)
+        for (int64_t j = begin; j < i; j++)
+            e->H[(i + r) * e->stride + j] = side[TOGETHER * (j - begin) + r];
+}
+
+// How many rows from i on are solved together up to column i; 0: none.
+static int64_t rows_together(const tdEnvelope *e, int64_t i)
+{
+    int64_t m = 1, begin = e->first[i];
+    while (m < TOGETHER && i + m < e->n && e->first[i + m] == begin)
+        m++;
+    return m > 2 && i - begin >= NARROW && i - begin <= WIDE ? m : 0;
+}
+
 static bool factor(tdEnvelope *e)
 {
     if (e->reverse)
         return factor_reverse(e);
+    int64_t from_row = 0, to_row = 0; // rows that are solved up to column from_row
     for (int64_t i = 0; i < e->n; i++)
     {
         double *row = e->H + i * e->stride;
-        int64_t begin = e->first[i];
-        for (int64_t j = begin; j < i; j++)
+        int64_t begin = e->first[i], m = i >= to_row ? rows_together(e, i) : 0;
+        if (m > 0)
+        {
+            from_row = i;
+            to_row = i + m;
+            solve_together(e, i, m, begin);
+        }
+        for (int64_t j = i < to_row ? from_row : begin; j < i; j++)
         {
             int64_t from = e->first[j] > begin ? e->first[j] : begin;
             row[j] = (row[j] - dot(j - from, row + from, e->H + j * e->stride + from)) * e->inverse[j];

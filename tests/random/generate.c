@@ -159,8 +159,12 @@ static void choose_contact(sceneMaking *making)
         text = longer;
         scene_piece(scene, PIECE_TOP, -1, keys[k].tag, "# contact: %s", keys[k].tag);
     }
-    scene_piece(scene, PIECE_TOP, -1, "contact", "contact: {%s%s%s}", text, nlcp ? ", solver: nlcp" : "",
-                self ? ", self: true" : "");
+    uint64_t own = *seed; // what follows is as it would be without sleep
+    bool sleep = !making->newton && random_chance(&own, 0.2);
+    scene_piece(scene, PIECE_TOP, -1, "contact", "contact: {%s%s%s%s}", text, nlcp ? ", solver: nlcp" : "",
+                self ? ", self: true" : "", sleep ? ", sleep: 2 mm/s" : "");
+    if (sleep)
+        scene_piece(scene, PIECE_TOP, -1, "sleep", "# contact: sleep");
     if (nlcp)
         scene_piece(scene, PIECE_TOP, -1, "nlcp", "# contact: nlcp");
     if (self)
