@@ -64,12 +64,16 @@ static void compare(const char *scene, const char *newton, int steps, int blocks
     "  - name: slab\n    mesh: {box: [[0, 0, 0.001], [0.1, 0.06, 0.021]], cells: [5, 3, 1]}\n"                         \
     "    material: {law: corotational, young: 0.1 MPa, poisson: 0.3, density: 1000}\n"
 
+// The solver leaves 1e-6 of what gravity does to a velocity in a step, 0.1 m/s. Sideways nothing takes it away again:
+// in 60 steps of 10 ms it moves the slab by as much as this [m].
+#define LEFT 6e-8
+
 // A slab falls on a floor and slides; points have a stiffness, so that how soft a body is has no say in it.
 static void test_slab(void **unused)
 {
     (void)unused;
-    compare(HEAD "contact: {friction: 0, stiffness: 500}\nbodies:\n" FLOOR SLAB, "false", 60, 1, 1e-8);
-    compare(HEAD "contact: {friction: 0, stiffness: 500}\nbodies:\n" FLOOR SLAB, "true", 30, 1, 1e-8);
+    compare(HEAD "contact: {friction: 0, stiffness: 500}\nbodies:\n" FLOOR SLAB, "false", 60, 1, LEFT);
+    compare(HEAD "contact: {friction: 0, stiffness: 500}\nbodies:\n" FLOOR SLAB, "true", 30, 1, LEFT);
 }
 
 // A rigid box lies on it, a block is welded to it, and a cable along all of its nodes is wound in.
