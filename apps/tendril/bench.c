@@ -51,10 +51,10 @@ static const char help[] =
     "             beside that of one robot alone, share of time in which threads have work, resets by mask\n"
     "  haptic     asynchronous factors beside Courtecuisse et al. 2015, the force with them, a tick with\n"
     "             30 contacts\n\n"
-    "  --out DIR  write bench.json and plots (PNG) there\n" OUT_HELP("    ") //
-    "  --roms DIR keep the reduced models of 'batch' in DIR, and reuse those that are there (default: make them each "
+    "  --out DIR    write bench.json and plots (PNG) there\n" OUT_HELP("    ") //
+    "  --roms DIR   keep the reduced models of 'batch' in DIR, and reuse those that are there (default: make them each "
     "time)\n"
-    "  --runs N   number of runs for each median (default 7)\n"
+    "  --runs N     number of runs for each median (default 7)\n"
     "  --only TEXT  only those rows of 'robots' or 'contact' whose scene or description contains TEXT\n";
 
 #define BEND_STEPS 40

@@ -106,15 +106,18 @@ static void multiply_wide(const tdRealProduct *product)
 // Deep products are the library's, which copies its operands first, where its vectors are no shorter.
 static void multiply(const tdRealProduct *p, tdIsa isa)
 {
+    bool deep = p->depth >= DEEP;
 #if defined(__x86_64__)
-    if (isa == TD_ISA_AVX512 && p->depth >= DEEP)
+    if (isa == TD_ISA_AVX512 && deep)
+    {
         multiply_wide(p);
-    else
+        return;
+    }
 #endif
-        if (p->depth >= DEEP && p->rows >= DEEP && !p->lower)
+    if (deep && p->rows >= DEEP && !p->lower)
         td_real_gemm(CblasColMajor, CblasNoTrans, CblasTrans, p->rows, p->columns, p->depth, -1, p->A, p->a_stride,
                      p->B, p->b_stride, p->add ? 1 : 0, p->C, p->c_stride);
-    else if (p->depth >= DEEP && p->rows >= DEEP && !p->add)
+    else if (deep && p->rows >= DEEP && !p->add)
         td_real_syrk(CblasColMajor, CblasLower, CblasNoTrans, p->rows, p->depth, -1, p->A, p->a_stride, 0, p->C,
                      p->c_stride);
     else

@@ -60,5 +60,5 @@ typedef double tdReal;
      : (isa) != TD_ISA_PORTABLE       ? TD_REAL_KERNEL(name, avx2)(__VA_ARGS__)                                        \
                                       : TD_REAL_KERNEL(name, portable)(__VA_ARGS__))
 #else
-#define TD_REAL_CALL(name, isa, wide, ...) TD_REAL_KERNEL(name, portable)(__VA_ARGS__)
+#define TD_REAL_CALL(name, isa, wide, ...) ((void)(isa), TD_REAL_KERNEL(name, portable)(__VA_ARGS__))
 #endif

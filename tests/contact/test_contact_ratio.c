@@ -17,7 +17,8 @@ typedef struct stackCase
     double slope, mu;
 } stackCase;
 
-// Cubes on each other, the lowest on the floor. Soft ones are narrower: where edges lie on edges, points come and go.
+// Cubes on each other, the lowest on the floor. Soft ones are narrower, each by as much as its place: where edges lie
+// on edges, points come and go.
 static tdModel *stack_model(const stackCase *c, double h)
 {
     sceneText t = {0};
@@ -25,17 +26,19 @@ static tdModel *stack_model(const stackCase *c, double h)
               G * sin(c->slope), -G * cos(c->slope), c->mu > 0 ? c->mu : 0.5);
     scene_add(&t, "bodies:\n" FLOOR);
     for (int i = 0; i < c->n; i++)
+    {
+        double half = 0.048 - 0.001 * i;
         if (c->soft[i])
-            scene_add(
-                &t,
-                "  - name: cube_%d\n    mesh: {box: [[-0.048, -0.048, %g], [0.048, 0.048, %g]], cells: [2, 2, 2]}\n"
-                "    material: {law: corotational_lagged, young: 1 GPa, poisson: 0.3, density: %g}\n",
-                i, SIZE * i, SIZE * (i + 1), c->mass[i] / (0.096 * 0.096 * SIZE));
+            scene_add(&t,
+                      "  - name: cube_%d\n    mesh: {box: [[%g, %g, %g], [%g, %g, %g]], cells: [2, 2, 2]}\n"
+                      "    material: {law: corotational_lagged, young: 1 GPa, poisson: 0.3, density: %g}\n",
+                      i, -half, -half, SIZE * i, half, half, SIZE * (i + 1), c->mass[i] / (4 * half * half * SIZE));
         else
             scene_add(&t,
                       "  - {name: cube_%d, type: rigid, shape: {box: [0.1, 0.1, 0.1]}, total_mass: %g, transform: "
                       "{translate: [0, 0, %g]}}\n",
                       i, c->mass[i], SIZE * (i + 0.5));
+    }
     return scene_parse(t.text);
 }
 

@@ -295,7 +295,11 @@ static void test_iterations(void **unused)
         model->settings.tolerance = 1e-8;
         model->settings.max_iterations = 1000;
         if (without)
-            ((tdSoft *)model->bodies[0].data)->n_coupled = 0;
+        {
+            tdSoft *soft = (tdSoft *)model->bodies[0].data;
+            soft->n_coupled = 0;
+            soft->coupled_row = NULL;
+        }
         tdState *state = scene_state(model);
         iterations[without] = 0;
         for (int k = 1; k <= 4; k++)
