@@ -97,6 +97,19 @@ static inline void scene_add(sceneText *t, const char *format, ...)
 
 // ---------------------------------------------------------------- models
 
+/// A scene is refused, by a message that names its place and has these words.
+static inline void scene_refused(const char *text, const char *why)
+{
+    tdModel *model = NULL;
+    tdError error = {0};
+    char message[1200];
+    tdStatus status = td_model_parse(text, strlen(text), "scene.yaml", NULL, NULL, &model, &error);
+    td_error_format(&error, message, sizeof message);
+    td_model_free(model);
+    if (status == TD_OK || strstr(message, why) == NULL || strstr(message, "scene.yaml:") == NULL)
+        fail_msg("expected '%s', found '%s'", why, status == TD_OK ? "no error" : message);
+}
+
 static inline tdModel *scene_parse(const char *text)
 {
     tdModel *model = NULL;

@@ -375,32 +375,21 @@ static void test_threads_and_replay(void **unused)
     td_model_free(model);
 }
 
-static void refused(const char *text, const char *why)
-{
-    tdModel *model = NULL;
-    tdError error = {0};
-    char message[1200];
-    tdStatus status = td_model_parse(text, strlen(text), "scene.yaml", NULL, NULL, &model, &error);
-    td_error_format(&error, message, sizeof message);
-    td_model_free(model);
-    if (status == TD_OK || strstr(message, why) == NULL)
-        fail_msg("expected '%s', found '%s'", why, status == TD_OK ? "no error" : message);
-}
-
 #define HEAD "tendril: 1\ntime_step: 1 ms\nsteps: 1\n"
 #define BODY "bodies:\n" FLOOR BOX_AT("a", "0.05")
 static void test_refused(void **unused)
 {
     (void)unused;
-    refused(HEAD "contact: {friction: -1}\n" BODY, "friction");
-    refused(HEAD "contact: {stiffness: 0}\n" BODY, "stiffness");
-    refused(HEAD "contact: {exclude: [{a: floor, b: nobody}]}\n" BODY, "nobody");
-    refused(HEAD "contact: {exclude: [{a: floor, b: floor}]}\n" BODY, "two bodies");
-    refused(HEAD "contact: {}\nintegrator: {method: midpoint}\n" BODY, "backward_euler");
-    refused("tendril: 1\nintegrator: {method: static}\n" BODY, "has no equilibrium");
-    refused(HEAD "contact: {}\nbodies:\n" FLOOR, "nothing that moves");
-    refused(HEAD "bodies:\n  - {name: a, type: rigid, shape: {plane: true}, fixed: true, contact: {friction: 1}}\n",
-            "has no contact");
+    scene_refused(HEAD "contact: {friction: -1}\n" BODY, "friction");
+    scene_refused(HEAD "contact: {stiffness: 0}\n" BODY, "stiffness");
+    scene_refused(HEAD "contact: {exclude: [{a: floor, b: nobody}]}\n" BODY, "nobody");
+    scene_refused(HEAD "contact: {exclude: [{a: floor, b: floor}]}\n" BODY, "two bodies");
+    scene_refused(HEAD "contact: {}\nintegrator: {method: midpoint}\n" BODY, "backward_euler");
+    scene_refused("tendril: 1\nintegrator: {method: static}\n" BODY, "has no equilibrium");
+    scene_refused(HEAD "contact: {}\nbodies:\n" FLOOR, "nothing that moves");
+    scene_refused(HEAD
+                  "bodies:\n  - {name: a, type: rigid, shape: {plane: true}, fixed: true, contact: {friction: 1}}\n",
+                  "has no contact");
 }
 
 // Pairs and bodies that do not meet fall through.

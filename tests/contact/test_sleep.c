@@ -286,18 +286,6 @@ static void test_told(void **unused)
     }
 }
 
-static void refused(const char *text, const char *why)
-{
-    tdModel *model = NULL;
-    tdError error = {0};
-    char message[1200];
-    tdStatus status = td_model_parse(text, strlen(text), "scene.yaml", NULL, NULL, &model, &error);
-    td_error_format(&error, message, sizeof message);
-    td_model_free(model);
-    if (status == TD_OK || strstr(message, why) == NULL)
-        fail_msg("expected '%s', found '%s'", why, status == TD_OK ? "no error" : message);
-}
-
 static void test_refused(void **unused)
 {
     (void)unused;
@@ -308,10 +296,10 @@ static void test_refused(void **unused)
     {
         char text[1200];
         snprintf(text, sizeof text, HEAD DOWN SLEEPY "integrator: %s\nbodies:\n" STACK, integrators[i]);
-        refused(text, "bodies sleep in steps of backward_euler");
+        scene_refused(text, "bodies sleep in steps of backward_euler");
     }
-    refused(HEAD DOWN "contact: {sleep: -1 mm/s}\nbodies:\n" STACK, "contact.sleep");
-    refused(HEAD DOWN "contact: {sleep: 1 mm}\nbodies:\n" STACK, "contact.sleep");
+    scene_refused(HEAD DOWN "contact: {sleep: -1 mm/s}\nbodies:\n" STACK, "contact.sleep");
+    scene_refused(HEAD DOWN "contact: {sleep: 1 mm}\nbodies:\n" STACK, "contact.sleep");
 }
 
 int main(void)

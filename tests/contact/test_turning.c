@@ -268,31 +268,20 @@ static void test_heap(void **unused)
     scene_free(model, states[0]);
 }
 
-static void refused(const char *text, const char *why)
-{
-    tdModel *model = NULL;
-    tdError error = {0};
-    char message[1200];
-    tdStatus status = td_model_parse(text, strlen(text), "scene.yaml", NULL, NULL, &model, &error);
-    td_error_format(&error, message, sizeof message);
-    td_model_free(model);
-    if (status == TD_OK || strstr(message, why) == NULL)
-        fail_msg("expected '%s', found '%s'", why, status == TD_OK ? "no error" : message);
-}
-
 static void test_refused(void **unused)
 {
     (void)unused;
-    refused(HEAD DOWN "contact: {torsional_friction: 1 mm, solver: nlcp}\nbodies:\n" FLOOR BALL, "take solver: sap");
-    refused(
+    scene_refused(HEAD DOWN "contact: {torsional_friction: 1 mm, solver: nlcp}\nbodies:\n" FLOOR BALL,
+                  "take solver: sap");
+    scene_refused(
         "tendril: 1\nintegrator: {method: static}\nsteps: 1\ncontact: {rolling_friction: 1 mm}\nbodies:\n" FLOOR BALL,
         "resist a motion that goes on");
-    refused(HEAD DOWN
-            "contact: {}\nbodies:\n" FLOOR
-            "  - {name: block, mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [1, 1, 1]}, material: {law: "
-            "corotational_lagged, young: 1e5, poisson: 0.3, density: 1000}, contact: {rolling_friction: 1 mm}}\n",
-            "a soft body touches at several points");
-    refused(HEAD DOWN "contact: {rolling_friction: -1 mm}\nbodies:\n" FLOOR BALL, "rolling_friction");
+    scene_refused(HEAD DOWN
+                  "contact: {}\nbodies:\n" FLOOR
+                  "  - {name: block, mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [1, 1, 1]}, material: {law: "
+                  "corotational_lagged, young: 1e5, poisson: 0.3, density: 1000}, contact: {rolling_friction: 1 mm}}\n",
+                  "a soft body touches at several points");
+    scene_refused(HEAD DOWN "contact: {rolling_friction: -1 mm}\nbodies:\n" FLOOR BALL, "rolling_friction");
     // Where a body's own key is zero nothing is left that could clash.
     tdModel *model = scene_model(
         HEAD DOWN
