@@ -10,9 +10,9 @@ before(async () => {
     ({ page, errors } = await open(browser, server.address));
 });
 after(async () => {
-    assert.deepEqual(errors, [], "the console");
     await browser?.close();
     await server?.stop();
+    assert.deepEqual(errors, [], "the console");
 });
 // Every test starts from rest at time 0, paused.
 beforeEach(async () => {

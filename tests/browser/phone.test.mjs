@@ -13,9 +13,9 @@ before(async () => {
     touch = (type, ...fingers) => session.send("Input.dispatchTouchEvent", { type, touchPoints: fingers.map(([id, x, y]) => ({ id, x, y })) });
 });
 after(async () => {
-    assert.deepEqual(errors, [], "the console");
     await browser?.close();
     await server?.stop();
+    assert.deepEqual(errors, [], "the console");
 });
 beforeEach(async () => {
     await pause(page);

@@ -10,9 +10,9 @@ before(async () => {
     ({ page, errors } = await open(browser, server.address));
 });
 after(async () => {
-    assert.deepEqual(errors, [], "the console");
     await browser?.close();
     await server?.stop();
+    assert.deepEqual(errors, [], "the console");
 });
 
 test("a target behind a wall: the tip stops, contacts are drawn, and the page names them", async () => {
