@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tendril bench reduced: steps of a hyper-reduced arm on four cables, the size of S1's robots: 34 modes, 376 elements;
-// and a smaller one whose tables are written after every step.
+// a smaller one whose tables are written after every step; and what it costs that each step is judged before it counts.
 // Modes are smooth and made here, elements drawn at random: what they are does not matter to the speed.
 #include "bench.h"
 
 #include "base/timer.h"
 #include "output/frames.h"
 #include "reduce/reduced_body.h"
+#include "step/monitor.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -24,7 +25,7 @@ typedef struct romSize
     int modes, elements;
 } romSize;
 
-static const romSize usual = {MODES, 376}, small = {25, 150};
+static const romSize usual = {MODES, 376}, small = {25, 150}, tiny = {6, 11};
 
 typedef struct arm
 {
@@ -189,16 +190,22 @@ typedef struct timing
     double step[STEPS], each[TD_STAGES][STEPS], stage[TD_STAGES]; // microseconds; medians by stage
 } timing;
 
-// The tip goes round once in 400 steps, bent to either side. output: a frame after every step, and its time; or NULL.
+// The tip goes round once in 400 steps, bent to either side.
+static void pull(const arm *a, int k)
+{
+    for (int c = 0; c < 4; c++)
+    {
+        double phase = 0.015707963267948967 * k - 1.5707963267948966 * c, grow = k < 0 ? 1 + k / (double)WARM : 1;
+        td_state_set_input(a->model, a->state, c, 4e-3 * grow * (cos(phase) + 0.2));
+    }
+}
+
+// output: a frame after every step, and its time; or NULL.
 static tdStatus take_steps(arm *a, tdOutput *output, timing *out, tdError *error)
 {
     for (int k = -WARM; k < STEPS; k++)
     {
-        for (int c = 0; c < 4; c++)
-        {
-            double phase = 0.015707963267948967 * k - 1.5707963267948966 * c, grow = k < 0 ? 1 + k / (double)WARM : 1;
-            td_state_set_input(a->model, a->state, c, 4e-3 * grow * (cos(phase) + 0.2));
-        }
+        pull(a, k);
         double start = td_seconds();
         tdStatus status = td_step(a->model, a->state);
         if (output != NULL && status == TD_OK)
@@ -338,6 +345,51 @@ static tdStatus bench_written(const tdSettings *settings, bool print, tdJson *js
     return TD_OK;
 }
 
+// The same steps, judged and not (step/monitor.h), of two states that take turns: what else the machine does is seen by
+// both alike.
+static tdStatus bench_checks(const tdSettings *settings, romSize of, bool print, tdJson *json, tdError *error)
+{
+    static double took[2][STEPS];
+    arm on = {0}, off = {0};
+    tdStatus status = make_arm(settings, "corotational", 4, of, false, &on, error);
+    if (status == TD_OK)
+        status = make_arm(settings, "corotational", 4, of, false, &off, error);
+    if (status == TD_OK)
+        off.state->monitor->off = true;
+    for (int k = -WARM; k < STEPS && status == TD_OK; k++)
+        for (int way = 0; way < 2 && status == TD_OK; way++)
+        {
+            arm *a = (way + k) % 2 == 0 ? &on : &off;
+            pull(a, k);
+            double start = td_seconds();
+            status = td_step(a->model, a->state);
+            if (k >= 0)
+                took[a == &off][k] = 1e6 * (td_seconds() - start);
+            if (status != TD_OK)
+                *error = td_state_report(a->state)->error;
+        }
+    td_state_free(on.state);
+    td_state_free(off.state);
+    td_model_free(on.model);
+    td_model_free(off.model);
+    TD_TRY(status);
+    spread with = bench_spread(took[0], STEPS), without = bench_spread(took[1], STEPS);
+    double share = 1 - without.median / with.median;
+    td_json_open(json, NULL, '{');
+    td_json_integer(json, "modes", of.modes);
+    td_json_integer(json, "elements", of.elements);
+    bench_json_spread(json, "step_us", with);
+    bench_json_spread(json, "step_without_checks_us", without);
+    td_json_number(json, "share_of_checks", share);
+    td_json_close(json, '}');
+    if (print)
+        printf(
+            "  %d modes, %d elements, corotational: the checks of energy, spin and linearization take %.2f of %.2f us "
+            "(%.1f %%)\n",
+            of.modes, of.elements, with.median - without.median, with.median, 100 * share);
+    return TD_OK;
+}
+
 tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJson *json, tdError *error)
 {
     static const char *const laws[] = {"corotational", "corotational_lagged", "mooney_rivlin", "neo_hookean"};
@@ -354,6 +406,12 @@ tdStatus bench_reduced(const tdSettings *settings, double dense, bool print, tdJ
         for (int cells = 4; cells <= 10; cells += 6)
             for (int how = PLAIN; how <= (cells > 4 ? SINGLE : PLAIN); how++)
                 TD_TRY(bench_row(settings, laws[l], cells, (variant)how, dense, print, json, error));
+    td_json_close(json, ']');
+    if (print)
+        printf("\n");
+    td_json_open(json, "reduced_checks", '[');
+    TD_TRY(bench_checks(settings, usual, print, json, error));
+    TD_TRY(bench_checks(settings, tiny, print, json, error));
     td_json_close(json, ']');
     if (print)
         printf("\n");

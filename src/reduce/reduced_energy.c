@@ -59,12 +59,13 @@ static double kinetic_energy(const tdBody *body, const tdState *state)
     const double *q = state->q + body->first, *v = state->v + body->first;
     if (reduced->floating != NULL)
         return td_reduced_frame_kinetic(reduced, td_reduced_mine(body, state), q, v);
-    double *momentum = td_scratch_take(state);
-    memset(momentum, 0, (size_t)reduced->n * sizeof *momentum);
-    td_reduced_multiply_add(reduced->n, reduced->n, reduced->stride, 1, reduced->M, v, momentum);
-    double energy = 0.5 * td_state_factors(state, body->index)[TD_FACTOR_MASS] * dot(reduced->n, momentum, v);
-    td_scratch_give(state, momentum);
-    return energy;
+    double energy = 0;
+    for (int i = 0; i < reduced->n; i++) // M is symmetric: half of it will do
+    {
+        const double *row = reduced->M + (int64_t)i * reduced->stride;
+        energy += v[i] * (dot(i, row, v) + 0.5 * row[i] * v[i]);
+    }
+    return td_state_factors(state, body->index)[TD_FACTOR_MASS] * energy;
 }
 
 // Force times the motion of the step; the force inside a body does not know of its frame.

@@ -65,6 +65,8 @@ void td_monitor_forget(const tdModel *model, tdState *state)
 void td_monitor_begin(const tdModel *model, tdState *state)
 {
     tdMonitor *monitor = state->monitor;
+    if (monitor->off)
+        return;
     for (int b = 0; b < model->n_bodies && !monitor->known; b++)
     {
         double *kept = numbers_of(monitor->kept, b);
@@ -103,7 +105,7 @@ void td_monitor_start(const tdModel *model, tdState *state)
 void td_monitor_outside(const tdModel *model, tdState *state)
 {
     double *f = state->monitor->outside;
-    for (int b = 0; b < model->n_bodies; b++)
+    for (int b = 0; b < model->n_bodies && !state->monitor->off; b++)
     {
         const tdBody *body = &model->bodies[b];
         if (body->ops->outside != NULL)
@@ -116,7 +118,7 @@ void td_monitor_outside(const tdModel *model, tdState *state)
 
 void td_monitor_supports(const tdModel *model, tdState *state)
 {
-    for (int b = 0; b < model->n_bodies; b++)
+    for (int b = 0; b < model->n_bodies && !state->monitor->off; b++)
     {
         const tdBody *body = &model->bodies[b];
         for (int32_t k = 0; k < body->n_held; k++)
@@ -208,7 +210,7 @@ static void doubt(tdState *state, tdDoubt kind, int body)
 }
 
 // The balance of one body. Returns what was gained so far, as a share of the most energy that it came by honestly.
-static double account(const tdModel *model, tdState *state, const tdBody *body, const tdArrival *arrival)
+static double account(const tdModel *model, tdState *state, const tdBody *body, const tdArrival *arrival, double noise)
 {
     const double *kept = numbers_of(state->monitor->kept, body->index);
     double *next = numbers_of(state->monitor->next, body->index);
@@ -229,7 +231,7 @@ static double account(const tdModel *model, tdState *state, const tdBody *body, 
     report->dissipated += work - (after - before);
     double share = next[TD_MONITOR_GAIN]; // NaN: not finite
     if (share > 0)
-        share /= next[TD_MONITOR_MOST] + noise(model, body);
+        share /= next[TD_MONITOR_MOST] + noise;
     report->energy_gain = share <= report->energy_gain ? report->energy_gain : share;
     return share;
 }
@@ -252,7 +254,7 @@ static double curvature(const tdArrival *arrival, double most, double noise)
 // Inner forces have no torque. Those of one linearization have, of second order in the motion of the step: that is what
 // is lost, beside (2 theta - 1) (h w)^2 of L that the integrator itself takes at the rate of turn w. A body spins if a
 // good part of its energy is in it; of others nothing is said. Returns the share that was lost so far.
-static double slowed(const tdModel *model, tdState *state, const tdBody *body, const tdArrival *arrival)
+static double slowed(const tdModel *model, tdState *state, const tdBody *body, const tdArrival *arrival, double noise)
 {
     const tdScheme *scheme = &model->scheme;
     const double *kept = numbers_of(state->monitor->kept, body->index), *impulse = state->monitor->outside;
@@ -264,8 +266,8 @@ static double slowed(const tdModel *model, tdState *state, const tdBody *body, c
         next[TD_MONITOR_TURNING + c] = arrival->turns ? arrival->turning[c] : NAN;
         square += arrival->spin[c] * arrival->spin[c];
     }
-    bool spins = square > 2 * SPINS * arrival->inertia * (next[TD_MONITOR_MOST] + noise(model, body));
-    if (!arrival->turns || scheme->method != TD_METHOD_THETA || !spins || isnan(kept[TD_MONITOR_TURNING]))
+    if (!arrival->turns || scheme->method != TD_METHOD_THETA || isnan(kept[TD_MONITOR_TURNING]) ||
+        !(square > 2 * SPINS * arrival->inertia * (next[TD_MONITOR_MOST] + noise)))
         return 0;
     for (int64_t i = body->first; i < body->first + body->count; i += 3)
         for (int c = 0; c < 3; c++)
@@ -312,6 +314,8 @@ tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful)
     report->doubts = 0;
     report->energy = report->work = report->dissipated = report->energy_gain = report->linearization_error = 0;
     *doubtful = false;
+    if (monitor->off)
+        return TD_OK;
     for (int b = 0; b < model->n_bodies; b++)
     {
         const tdBody *body = &model->bodies[b];
@@ -321,20 +325,20 @@ tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful)
         tdArrival arrival = {0};
         monitor->doubts[b] = 0;
         body->ops->arrive(model, body, state, &arrival);
-        double share = account(model, state, body, &arrival);
-        double honest = next[TD_MONITOR_MOST] + noise(model, body);
+        double unseen = noise(model, body), share = account(model, state, body, &arrival, unseen);
+        double honest = next[TD_MONITOR_MOST] + unseen;
         if (!isfinite(arrival.elastic) || !(arrival.kinetic <= MOVING * limit * honest) || !(share <= GAIN_ABSURD))
             return refuse(model, state, body);
         if (share > (limit > 1 ? SWING : GAIN_DOUBTFUL))
             doubt(state, TD_DOUBT_ENERGY, b);
         if (share > GAIN_DOUBTFUL * limit && next[TD_MONITOR_GAIN] > kept[TD_MONITOR_GAIN])
             *doubtful = true;
-        if (slowed(model, state, body, &arrival) > SLOWED)
+        if (slowed(model, state, body, &arrival, unseen) > SLOWED)
         {
             doubt(state, TD_DOUBT_SPIN, b);
             *doubtful = *doubtful || next[TD_MONITOR_SLOWED] > kept[TD_MONITOR_SLOWED];
         }
-        double curved = state->newton ? 0 : curvature(&arrival, next[TD_MONITOR_MOST], noise(model, body));
+        double curved = state->newton ? 0 : curvature(&arrival, next[TD_MONITOR_MOST], unseen);
         if (arrival.unpaid > UNPAID * honest)
             curved = fmax(curved, CURVED + arrival.unpaid / honest);
         report->linearization_error = fmax(report->linearization_error, curved);
@@ -517,8 +521,10 @@ static void judge_solver(const tdModel *model, tdState *state)
 
 void td_monitor_commit(const tdModel *model, tdState *state)
 {
-    judge_solver(model, state);
     tdMonitor *monitor = state->monitor;
+    if (monitor->off)
+        return;
+    judge_solver(model, state);
     size_t bytes = TD_MONITOR_NUMBERS * (size_t)model->n_bodies * sizeof(double);
     if (fmax(state->report.penetration_found, state->report.penetration_ratio) > DEEP)
         doubt(state, TD_DOUBT_PENETRATION, deepest(&state->report)[0]);

@@ -38,7 +38,8 @@ typedef struct tdMonitor
     double *change;      ///< by body that relaxes: [J] of its elastic energy in this step, by its potential; else NAN
     unsigned *doubts;    ///< by body: of this step,
     unsigned *told;      ///< and those that the log has been told of
-    int slow;            ///< steps in a row whose linear solver was slower than need be
+    bool off; ///< nothing is judged: for measuring what that takes (tendril bench reduced), and for nothing else
+    int slow; ///< steps in a row whose linear solver was slower than need be
 } tdMonitor;
 
 tdStatus td_monitor_create(const tdModel *model, tdState *state, tdError *error);
