@@ -179,9 +179,17 @@ typedef struct tdJobTsqr
 } tdJobTsqr;
 void td_job_order_tsqr(tdJob *job, const tdJobTsqr *about);
 void td_job_follow_tsqr(tdJob *job, const tdJobTsqr *about);
-/// Rank 0: deals blocks of a field's training out, of which the maker makes its part.
-tdStatus td_job_deal_blocks(tdJob *job, int field, int sketch, int64_t count, int64_t *blocks, tdEcswMaker *maker,
-                            tdError *error);
+/// Work on a force field's training that comes in numbers: blocks of elements whose forces are projected, or parts that
+/// choose elements.
+typedef struct tdJobTraining
+{
+    int field, sketch;
+    double target;       ///< of the parts' choices; 0: blocks
+    const uint8_t *skip; ///< by element of the field, whether it may not be chosen; NULL: all may
+} tdJobTraining;
+/// Rank 0: deals them out; the maker does its share.
+tdStatus td_job_deal_blocks(tdJob *job, const tdJobTraining *training, int64_t count, int64_t *numbers,
+                            tdEcswMaker *maker, tdError *error);
 /// Other ranks: do what rank 0 orders, until it has come to its end, with this status.
 tdStatus td_job_follow(tdJob *job, tdError *error);
 /// Rank 0: tells the others the end.
@@ -196,9 +204,11 @@ tdStatus td_job_pod(tdJob *job, tdError *error);
 void td_job_ranges(tdJob *job);
 /// job_train.c: modes -> domains.
 tdStatus td_job_ecsw(tdJob *job, tdError *error);
-/// For ranks that follow: makes blocks of the field's training, of which `next` gives the numbers until -1.
-tdStatus td_job_train_blocks(tdJob *job, int field, int sketch, int64_t (*next)(void *user), void *user,
+/// For ranks that follow: does the work of which `next` gives the numbers until -1.
+tdStatus td_job_train_blocks(tdJob *job, const tdJobTraining *training, int64_t (*next)(void *user), void *user,
                              tdError *error);
+/// job_train.c: elements of a field.
+int64_t td_job_field_elements(tdJob *job, int field);
 /// Warns of domains that miss their tolerance.
 void td_job_note_domains(const tdJob *job);
 /// job_modes.c: a basis of vibration modes.
