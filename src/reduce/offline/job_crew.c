@@ -4,6 +4,7 @@
 //     visit   trajectories and motions of full order: each rank takes the next that nobody has, the longest first
 //     train   blocks of elements whose forces are projected, and parts of the mesh that choose elements
 //     tsqr    rows of the snapshots (job_tsqr.c)
+//     tries   candidates of samples greedy (job_tries.c)
 //     end     with the status of all
 //
 // Whatever a rank makes is a part of the work folder, which rank 0 reads as it reads those of an earlier run. What is
@@ -19,7 +20,8 @@ typedef enum What
     ORDER_END,
     ORDER_VISIT,
     ORDER_TRAIN,
-    ORDER_TSQR
+    ORDER_TSQR,
+    ORDER_TRIES
 } What;
 
 typedef struct Order
@@ -32,6 +34,7 @@ typedef struct Order
     double target;
     uint64_t training;
     tdJobTsqr tsqr;
+    tdJobTries tries;
     int64_t status; // end
     tdError error;
 } Order;
@@ -442,6 +445,12 @@ void td_job_order_tsqr(tdJob *job, const tdJobTsqr *about)
     pass(job, &order, sizeof order);
 }
 
+void td_job_order_tries(tdJob *job, const tdJobTries *about)
+{
+    Order order = {.what = ORDER_TRIES, .tries = *about};
+    pass(job, &order, sizeof order);
+}
+
 tdStatus td_job_follow(tdJob *job, tdError *error)
 {
     for (;;)
@@ -454,8 +463,11 @@ tdStatus td_job_follow(tdJob *job, tdError *error)
             follow_train(job, &order);
         else if (order.what == ORDER_TSQR)
             td_job_follow_tsqr(job, &order.tsqr);
+        else if (order.what == ORDER_TRIES)
+            td_job_follow_tries(job, &order.tries);
         else
         {
+            td_job_tries_free(job);
             if (error != NULL)
                 *error = order.error;
             return (tdStatus)order.status;
