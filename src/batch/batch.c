@@ -555,10 +555,15 @@ static tdStatus feed(const tdBatch *batch, tdRobot *robot, const double *row, in
 }
 
 // Steps of one row. Returns how many were taken; fewer: robot->error says why, or it was cancelled.
-static int take_row(const tdBatch *batch, tdRobot *robot, const tdRollout *rollout, const double *row, bool *cancelled)
+static int take_row(errand *work, tdRobot *robot, const double *row, bool *cancelled)
 {
+    const tdBatch *batch = work->batch;
+    const tdRollout *rollout = work->rollout;
     for (int s = 0; s < rollout->hold; s++)
     {
+        // Who cancels may answer one thread alone.
+        if ((*cancelled = atomic_load_explicit(&work->ended, memory_order_relaxed)))
+            return s;
         if ((s == 0 || robot->delay.steps > 0) && feed(batch, robot, row, rollout->inputs.number) != TD_OK)
             return s;
         tdStatus status = td_step(batch->model, robot->state);
@@ -601,7 +606,7 @@ static void roll_robot(errand *work, int i, tdError *refused)
         double *to = out->data == NULL ? NULL : out->data + i * out->robot + t * out->time;
         cancelled = cancelled || atomic_load_explicit(&work->ended, memory_order_relaxed);
         bool goes = robot->error->status == TD_OK && !cancelled;
-        int taken = goes ? take_row(batch, robot, rollout, row, &cancelled) : 0;
+        int taken = goes ? take_row(work, robot, row, &cancelled) : 0;
         bool whole = goes && taken == rollout->hold;
         steps += taken;
         if (to != NULL && whole)
