@@ -381,10 +381,30 @@ static inline void dot_columns(int64_t n, int64_t count, const double *columns, 
     }
 }
 
+// Of a body that is alone: the mass, and the inertia in the axes that its rotation has coordinates in.
+static void mass_alone(const tdArticulated *body, double *M)
+{
+    const tdLink *link = &body->links[0];
+    const double *J = link->inertia;
+    memset(M, 0, 36 * sizeof *M);
+    M[0] = M[7] = M[14] = link->mass;
+    M[21] = J[0];
+    M[28] = J[1];
+    M[35] = J[2];
+    M[22] = M[27] = J[3];
+    M[23] = M[33] = J[4];
+    M[29] = M[34] = J[5];
+}
+
 static void mass(const tdArticulated *body, tdTreeWork *work, double *M)
 {
     int64_t n = body->n;
     double *row = work->row;
+    if (body->alone)
+    {
+        mass_alone(body, M);
+        return;
+    }
     add_up_inertias(body, work);
     memset(M, 0, (size_t)(n * n) * sizeof *M);
     for (int p = body->n_columns - 1; p >= 0; p--)
@@ -647,6 +667,37 @@ static const double *along(const tdArticulated *body, tdTreeWork *work, int64_t 
     return work->row;
 }
 
+static void rows(const tdArticulated *body, tdTreeWork *work, int tip, int count, double wrench[3][6], double *J)
+{
+    if (body->alone) // along the axes of the world, and about those of the link
+    {
+        const double *R = work->pose[0].R;
+        for (int r = 0; r < 3; r++, J += 6)
+            for (int k = 0; k < 3; k++)
+            {
+                J[k] = wrench[r][3 + k];
+                J[3 + k] = R[k] * wrench[r][0] + R[3 + k] * wrench[r][1] + R[6 + k] * wrench[r][2];
+            }
+        return;
+    }
+    add_up_inertias(body, work);
+    if (tip + 1 == count) // all of them
+    {
+        for (int r = 0; r < 3; r++)
+        {
+            dot_columns(body->n, count, work->by_component, wrench[r], work->row);
+            memcpy(J + r * (int64_t)count, work->row, (size_t)count * sizeof *J);
+        }
+        return;
+    }
+    for (int r = 0; r < 3; r++)
+    {
+        dot_columns(body->n, tip + 1, work->by_component, wrench[r], work->row);
+        for (int p = tip, at = count; p >= 0; p = body->above[p])
+            J[r * (int64_t)count + --at] = work->row[p];
+    }
+}
+
 static double potential(const tdArticulated *body, const double gravity[3], const tdTreeWork *work)
 {
     double sum = 0;
@@ -661,4 +712,5 @@ static double potential(const tdArticulated *body, const double gravity[3], cons
 
 const tdTreeKernel TD_ISA(td_tree_kernel) = {kinematics, velocities, inverse,           weights,
                                              mass,       gyration,   gravity_stiffness, hanging_stiffness,
-                                             momentum,   carried,    potential,         along};
+                                             momentum,   carried,    potential,         along,
+                                             rows};

@@ -140,6 +140,17 @@ static void wrench_of(const tdTreeWork *work, int link, double weight, const dou
 
 static void push_on(const tdArticulated *given, tdTreeWork *work, int link, const double wrench[6], double *row)
 {
+    if (given->alone)
+    {
+        double turn[3];
+        td_turn_back(&work->pose[0], wrench, turn);
+        for (int k = 0; k < 3; k++)
+        {
+            row[k] += wrench[3 + k];
+            row[3 + k] += turn[k];
+        }
+        return;
+    }
     if (!given->plain)
     {
         push_wrench(given, work, link, wrench, NULL, row);
@@ -278,17 +289,16 @@ int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPo
         int count = given->links[link].path, tip = given->links[link].tip, at = count;
         for (int p = tip; p >= 0; p = given->above[p])
             columns[--at] = p;
+        double wrench[3][6] = {{0}};
         for (int r = 0; r < 3; r++)
         {
-            double wrench[6] = {0}, *along = point->turns ? wrench : wrench + 3;
+            double *along = point->turns ? wrench[r] : wrench[r] + 3;
             for (int k = 0; k < 3; k++)
                 along[k] = sign * frame[r][k];
             if (!point->turns)
-                td_cross3(arm, along, wrench);
-            const double *all = td_tree_along(given, work, tip + 1, wrench);
-            for (int k = 0; k < count; k++)
-                J[r * count + k] = all[columns[k]];
+                td_cross3(arm, along, wrench[r]);
         }
+        td_tree_rows(given, work, tip, count, wrench, J);
         return count;
     }
     int n = td_articulated_path(body, link, columns), last = n;

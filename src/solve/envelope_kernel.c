@@ -252,6 +252,40 @@ static void weigh_reverse(int32_t n, int32_t end, const double *L, double *X, do
     sum_up(squares, products, W);
 }
 
+// Of a body that moves freely all of it fits in registers.
+static inline __attribute__((always_inline)) void weigh_all(int32_t n, const double *L, const double *J, td4 *x,
+                                                            double *W)
+{
+    td4 squares = {0}, products = {0};
+    for (int32_t k = 0; k < n; k++)
+        x[k] = (td4){J[k], J[n + k], J[2 * (int64_t)n + k], 0};
+    for (int32_t j = n - 1; j >= 0; j--)
+    {
+        const double *l = L + j * (int64_t)n;
+        td4 at = x[j] * td4_set(l[j]);
+        for (int32_t i = 0; i < j; i++)
+            x[i] -= l[i] * at;
+        squares += at * at;
+        products += at * (td4){at[1], at[2], at[0], 0};
+    }
+    sum_up(squares, products, W);
+}
+
+#define FREE 6 // coordinates of a free body
+
+static void weigh_whole(int32_t n, const double *L, const double *J, double *X, double *W)
+{
+    if (n == FREE)
+    {
+        td4 x[FREE];
+        weigh_all(FREE, L, J, x, W);
+        return;
+    }
+    for (int32_t k = 0; k < n; k++)
+        td4_store(X + 4 * (int64_t)k, (td4){J[k], J[n + k], J[2 * (int64_t)n + k], 0});
+    weigh_reverse(n, n, L, X, W);
+}
+
 static void multiply(int32_t n, int32_t stride, const double *A, const double *x, double *y)
 {
     for (int32_t i = 0; i < n; i++)
@@ -317,4 +351,5 @@ static void forces(int32_t n, int32_t split, const int32_t *at, const double *J,
         add_forces(n, split, n, J, g, f + at[split]);
 }
 
-const tdEnvelopeKernel TD_ISA(td_envelope_kernel) = {factor, solve, add, weigh, weigh_reverse, multiply, rates, forces};
+const tdEnvelopeKernel TD_ISA(td_envelope_kernel) = {factor,      solve,    add,   weigh, weigh_reverse,
+                                                     weigh_whole, multiply, rates, forces};
