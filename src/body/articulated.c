@@ -68,6 +68,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->before, n},
         {&mine->asked, 3 * n},
         {&mine->slope_A, square},
+        {&mine->factored, given->alone ? square : 0},
         {&mine->effort, given->n_servos},
         {&mine->feed, given->n_servos},
         {&mine->jacobian, 6 * n},
@@ -366,6 +367,7 @@ static tdStatus newton_motion(const tdModel *model, const tdBody *body, tdState 
     {
         td_articulated_matrix(model, body, state, attempt == 0);
         add_slopes(model, n, mine->law + n, mine->law + 2 * (int64_t)n, mine->A);
+        mine->factor_known = false;
         if (!td_small_cholesky(n, mine->A, mine->L))
         {
             mine->indefinite = true;
@@ -481,6 +483,7 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
     tdArticulatedState *mine = td_articulated_mine(body, state);
     int n = (int)body->count;
     double *a = state->a + body->first;
+    mine->factor_known = false;
     if (!td_small_cholesky(n, mine->M, mine->L))
         return td_articulated_indefinite(model, state);
     memset(mine->law, 0, 3 * (size_t)n * sizeof(double));

@@ -184,6 +184,8 @@ typedef struct tdArticulatedState
     double gain[3];              ///< and what they gained of it a second in the last step; NAN: none yet
     bool stiffened;              ///< some constraint has stiffness in this pass
     bool indefinite;             ///< A was, with all of its terms
+    double *factored;            ///< n^2, of a body that is alone: the A that L is of,
+    bool factor_known;           ///< if it is
     bool foreseeing;             ///< laws are those of all that acts, also of what a contact solver takes (rows_apart)
 } tdArticulatedState;
 

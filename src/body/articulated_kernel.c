@@ -669,18 +669,7 @@ static const double *along(const tdArticulated *body, tdTreeWork *work, int64_t 
 
 static void rows(const tdArticulated *body, tdTreeWork *work, int tip, int count, double wrench[3][6], double *J)
 {
-    if (body->alone) // along the axes of the world, and about those of the link
-    {
-        const double *R = work->pose[0].R;
-        for (int r = 0; r < 3; r++, J += 6)
-            for (int k = 0; k < 3; k++)
-            {
-                J[k] = wrench[r][3 + k];
-                J[3 + k] = R[k] * wrench[r][0] + R[3 + k] * wrench[r][1] + R[6 + k] * wrench[r][2];
-            }
-        return;
-    }
-    add_up_inertias(body, work);
+    add_up_inertias(body, work); // for the columns
     if (tip + 1 == count) // all of them
     {
         for (int r = 0; r < 3; r++)

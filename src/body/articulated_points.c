@@ -270,6 +270,26 @@ static void rate_along(const double *S, const double *arm, double sign, double f
         rate[r] = td_dot3(frame[r], across);
 }
 
+// Of a body that is alone: along the axes of the world, and about those of the link.
+static int32_t touch_alone(const tdPose *pose, const tdTouchPoint *point, double sign, double frame[3][3], double *J,
+                           int32_t *columns)
+{
+    for (int k = 0; k < 6; k++)
+        columns[k] = k;
+    for (int r = 0; r < 3; r++, J += 6)
+    {
+        double turn[3];
+        td_turn_back(pose, frame[r], turn);
+        for (int k = 0; k < 3; k++)
+        {
+            int a = (k + 1) % 3, b = (k + 2) % 3;
+            J[k] = point->turns ? 0 : sign * frame[r][k];
+            J[3 + k] = sign * (point->turns ? turn[k] : point->local[a] * turn[b] - point->local[b] * turn[a]);
+        }
+    }
+    return 6;
+}
+
 int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int link,
                              const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
                              double *drift)
@@ -280,6 +300,8 @@ int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPo
         return 0;
     tdTreeWork *work = place_points(body, state, state->q + body->first);
     const tdPose *pose = &work->pose[link];
+    if (given->alone)
+        return touch_alone(pose, point, sign, frame, J, columns);
     double arm[3], rate[3];
     td_turn(pose, point->local, arm);
     for (int k = 0; k < 3; k++)

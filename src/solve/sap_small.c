@@ -45,6 +45,11 @@ void td_envelope_weigh_whole(int32_t n, const double *L, const double *J, double
     kernel()->weigh_whole(n, L, J, X, W);
 }
 
+void td_envelope_weigh_free(int sides, const double *const *L, const double *const *J, double W[9])
+{
+    kernel()->weigh_free(sides, L, J, W);
+}
+
 void td_envelope_multiply(int32_t n, int32_t stride, const double *A, const double *x, double *y)
 {
     kernel()->multiply(n, stride, A, x, y);
@@ -165,7 +170,7 @@ static bool gather(tdStack *stack, const tdSapConstraint *c, const int32_t *firs
     return true;
 }
 
-#define FREE 6 // coordinates of a free body
+#define FREE TD_SAP_FREE
 
 // The same of three rows over all velocities of one or two free bodies.
 static bool gather_free(tdStack *stack, const tdSapConstraint *c, const int32_t *first, tdSapLink *link)
@@ -191,14 +196,6 @@ static bool gather_free(tdStack *stack, const tdSapConstraint *c, const int32_t 
     return true;
 }
 
-static bool is_free(const tdSapConstraint *c)
-{
-    bool all = c->law.rows == TD_SAP_ROWS && (c->sides == 1 || c->side[0].block != c->side[1].block);
-    for (int s = 0; s < c->sides && all; s++)
-        all = c->side[s].columns == NULL && c->side[s].count == FREE;
-    return all;
-}
-
 static bool gather_links(tdStack *stack, const tdSapProblem *problem, const int32_t *first, tdSapIsland *island,
                          const int32_t *natural)
 {
@@ -206,7 +203,7 @@ static bool gather_links(tdStack *stack, const tdSapProblem *problem, const int3
     {
         tdSapLink *link = &island->links[l];
         const tdSapConstraint *c = &problem->constraints[link->constraint];
-        if (is_free(c))
+        if (td_sap_is_free(c))
         {
             if (!gather_free(stack, c, first, link))
                 return false;

@@ -286,6 +286,21 @@ static bool are_small(const weightWork *work)
     return small;
 }
 
+// Of one or two free bodies; false: they have other factors.
+static bool weigh_free(const tdSapProblem *problem, const tdSapConstraint *c, double *W)
+{
+    const double *L[2] = {0}, *J[2] = {0};
+    for (int s = 0; s < c->sides; s++)
+    {
+        L[s] = problem->blocks[c->side[s].block].reverse;
+        J[s] = c->side[s].J;
+        if (L[s] == NULL)
+            return false;
+    }
+    td_envelope_weigh_free(c->sides, L, J, W);
+    return true;
+}
+
 #define RUN 32 // constraints that are weighed in one go
 
 static void weigh_run(void *context, int run)
@@ -299,6 +314,11 @@ static void weigh_run(void *context, int run)
         const tdSapConstraint *c = &problem->constraints[i];
         int entries = c->law.rows * c->law.rows;
         double W[TD_SAP_ROWS * TD_SAP_ROWS] = {0};
+        if (td_sap_is_free(c) && weigh_free(problem, c, W))
+        {
+            work->w[i] = td_sap_weight(TD_SAP_ROWS, W);
+            continue;
+        }
         for (int s = 0; s < c->sides; s++)
         {
             int32_t b = c->side[s].block;
