@@ -314,10 +314,14 @@ void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *st
         td_articulated_gravity(given, state, g);
         td_tree_gravity_stiffness(given, g, &mine->at, mine->A);
     }
-    for (int64_t k = 0; k < n * n; k++)
-        mine->A[k] = (pulled ? of_K * mine->A[k] : 0) + scheme->mass * mine->M[k];
+    double mass = scheme->mass, *A = mine->A;
+    const double *M = mine->M, *more = mine->sluggish;
+    for (int64_t k = 0; k < n * n && pulled; k++)
+        A[k] = of_K * A[k] + mass * M[k];
+    for (int64_t k = 0; k < n * n && !pulled; k++)
+        A[k] = mass * M[k];
     for (int64_t k = 0; k < n * n && mine->hangs; k++)
-        mine->A[k] += scheme->mass * mine->sluggish[k];
+        A[k] += mass * more[k];
     for (int64_t k = 0; k < n * n && mine->stiffened; k++)
         mine->A[k] += of_K * (mine->coupling[k] + (all ? mine->coupling[n * n + k] : 0));
     for (int64_t i = 0; i < n; i++)
@@ -397,9 +401,8 @@ static void multiply(const tdModel *model, const tdBody *body, tdState *state, c
 
 static void balance(const tdModel *model, const tdBody *body, tdState *state)
 {
+    // m would be the forces on held coordinates, of which there are none.
     td_articulated_mine(body, state)->astray = td_articulated_astray(model, body, state);
-    td_small_multiply(body->count, 1, td_articulated_mine(body, state)->A, state->dv + body->first,
-                      state->m + body->first);
 }
 
 // s times all forces but those of inertia and of limits, which are springs of the body's own. With one linearization a

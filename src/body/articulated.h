@@ -98,6 +98,7 @@ typedef struct tdArticulated
     int n_links, n_columns, n_balls;
     int n;      ///< coordinates
     bool plain; ///< no joint follows another: columns and coordinates are the same
+    bool chain; ///< and each column is carried by the one before it: matrices have no zeros
     bool alone; ///< one free link whose origin is its center of mass: M is the same wherever it is
     tdLink *links;
     int32_t *link_of; ///< by coordinate: the link whose joint it moves

@@ -156,7 +156,8 @@ static void take_impulses(const tdModel *model, tdState *state)
     }
 }
 
-// Of a body all of whose coordinates are velocities of its block, the rows say what an impulse does. False: they do not.
+// Of a body all of whose coordinates are velocities of its block, the rows say what an impulse does. False: they do
+// not.
 static bool push_by_rows(const tdModel *model, const tdContactState *cs, int32_t c, const tdContactSide *side,
                          double *m)
 {
@@ -164,8 +165,9 @@ static bool push_by_rows(const tdModel *model, const tdContactState *cs, int32_t
     const tdBody *body = &model->bodies[model->contact->colliders[side->collider].body];
     const tdContactBody *mine = &cs->bodies[body->index];
     const double *gamma = cs->problem->gamma + TD_SAP_ROWS * (int64_t)c;
-    if (mine->block < 0 || !mine->acted_on || mine->condensed || body->n_held > 0 || mine->n_scalar + mine->n_moved > 0 ||
-        mine->part.coord != NULL || mine->part.n != body->count || mine->part.n_own > 0)
+    if (mine->block < 0 || !mine->acted_on || mine->condensed || body->n_held > 0 ||
+        mine->n_scalar + mine->n_moved > 0 || mine->part.coord != NULL || mine->part.n != body->count ||
+        mine->part.n_own > 0)
         return false;
     int s = constraint->side[0].block == mine->block ? 0 : 1;
     const tdSapSide *rows = &constraint->side[s];
