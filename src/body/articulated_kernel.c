@@ -392,18 +392,13 @@ static inline void clear(const tdArticulated *body, double *M)
 }
 
 // Of a body that is alone: the mass, and the inertia in the axes that its rotation has coordinates in.
-static void mass_alone(const tdArticulated *body, double *M)
+static void mass_alone(const tdLink *link, double *M)
 {
-    const tdLink *link = &body->links[0];
-    const double *J = link->inertia;
+    static const int place[6] = {21, 28, 35, 22, 23, 29}, mirrored[6] = {21, 28, 35, 27, 33, 34};
     memset(M, 0, 36 * sizeof *M);
     M[0] = M[7] = M[14] = link->mass;
-    M[21] = J[0];
-    M[28] = J[1];
-    M[35] = J[2];
-    M[22] = M[27] = J[3];
-    M[23] = M[33] = J[4];
-    M[29] = M[34] = J[5];
+    for (int k = 0; k < 6; k++)
+        M[place[k]] = M[mirrored[k]] = link->inertia[k];
 }
 
 static void mass(const tdArticulated *body, tdTreeWork *work, double *M)
@@ -412,7 +407,7 @@ static void mass(const tdArticulated *body, tdTreeWork *work, double *M)
     double *row = work->row;
     if (body->alone)
     {
-        mass_alone(body, M);
+        mass_alone(&body->links[0], M);
         return;
     }
     add_up_inertias(body, work);
@@ -680,20 +675,11 @@ static const double *along(const tdArticulated *body, tdTreeWork *work, int64_t 
 static void rows(const tdArticulated *body, tdTreeWork *work, int tip, int count, double wrench[3][6], double *J)
 {
     add_up_inertias(body, work); // for the columns
-    if (tip + 1 == count)        // all of them
-    {
-        for (int r = 0; r < 3; r++)
-        {
-            dot_columns(body->n, count, work->by_component, wrench[r], work->row);
-            memcpy(J + r * (int64_t)count, work->row, (size_t)count * sizeof *J);
-        }
-        return;
-    }
-    for (int r = 0; r < 3; r++)
+    for (int r = 0; r < 3; r++, J += count)
     {
         dot_columns(body->n, tip + 1, work->by_component, wrench[r], work->row);
         for (int p = tip, at = count; p >= 0; p = body->above[p])
-            J[r * (int64_t)count + --at] = work->row[p];
+            J[--at] = work->row[p];
     }
 }
 
