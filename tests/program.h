@@ -162,6 +162,7 @@ static inline double json_number(const char *key)
 
 static inline int make_folder(void)
 {
+    setenv("TENDRIL_STOP_LIMIT", "600", 1); // a busy machine is no reason to fail
     return mkdtemp(folder) == NULL ? -1 : 0;
 }
 

@@ -3,10 +3,12 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 static atomic_llong when; // the first came, in milliseconds; 0: none has
+static atomic_uint limit; // [s]
 
 static long long milliseconds(void)
 {
@@ -34,18 +36,21 @@ static void on_signal(int number)
         return;
     }
     atomic_store(&when, milliseconds());
-    alarm(SIG_LIMIT);
+    alarm(atomic_load(&limit));
 }
 
 sigBefore sig_catch(void)
 {
     sigBefore before;
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-    struct sigaction limit = {.sa_handler = on_limit};
+    struct sigaction last = {.sa_handler = on_limit};
+    const char *asked = getenv("TENDRIL_STOP_LIMIT");
+    int seconds = asked == NULL ? 0 : atoi(asked);
     sigemptyset(&action.sa_mask);
-    sigemptyset(&limit.sa_mask);
+    sigemptyset(&last.sa_mask);
     atomic_store(&when, 0);
-    sigaction(SIGALRM, &limit, &before.alarm);
+    atomic_store(&limit, seconds > 0 ? (unsigned)seconds : SIG_LIMIT);
+    sigaction(SIGALRM, &last, &before.alarm);
     sigaction(SIGINT, &action, &before.interrupt);
     sigaction(SIGTERM, &action, &before.terminate);
     sigaction(SIGHUP, NULL, &before.hang_up);

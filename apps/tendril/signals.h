@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #define SIG_GRACE 3  ///< [s]
-#define SIG_LIMIT 10 ///< [s]
+#define SIG_LIMIT 10 ///< [s]; the environment variable TENDRIL_STOP_LIMIT sets another
 
 /// What was in force before.
 typedef struct sigBefore

@@ -341,7 +341,8 @@ extern "C"
         TD_DOUBT_TUNNELLING = 16,   ///< bodies may have passed through each other within a step
         TD_DOUBT_EJECTION = 32,     ///< deep contact pushed bodies apart with energy that has no source
         TD_DOUBT_LAW = 64,          ///< a body of the linear law has turned or stretched farther than it describes
-        TD_DOUBT_SPIN = 128 ///< a body that nothing holds has lost more than 5 % of its spin to the error of steps
+        TD_DOUBT_SPIN = 128, ///< a body that nothing holds has lost more than 5 % of its spin to the error of steps
+        TD_DOUBT_TORN = 256  ///< rigid attachments or rods are off by more than a tenth of the scene's size
     } tdDoubt;
 
     /// Short name of one, e.g. "energy from nothing".

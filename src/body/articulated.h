@@ -61,6 +61,7 @@ typedef struct tdJointLimit
     double ratio, offset; ///< position = ratio q + offset
     double lower, upper;
     double stiffness, damping;
+    double fast; ///< [rad/s, m/s]: a rate that the joint hardly gains in a step, by which limits are looked for
 } tdJointLimit;
 
 typedef struct tdJointFriction

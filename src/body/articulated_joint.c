@@ -99,8 +99,6 @@ void td_joint_laws(const tdModel *model, const tdBody *body, const tdState *stat
 
 // ---------------------------------------------------------------- rows
 
-#define FAST 50 // rad/s, m/s: a rate that no joint gains in a step, by which limits are looked for
-
 static void list_row(tdBodyRow *out, int most, int *n, tdBodyRow row)
 {
     if (*n < most)
@@ -114,7 +112,7 @@ static void list_limit(const tdModel *model, const tdBody *body, const tdState *
     int64_t i = body->first + limit->coord;
     double start = state->q[i] + td_scheme_drift(&model->scheme, state->v[i], state->a[i]);
     double x = limit->ratio * start + limit->offset, rate = limit->ratio * state->v[i];
-    double reach = model->scheme.h * (2 * fabs(rate) + FAST);
+    double reach = model->scheme.h * (2 * fabs(rate) + limit->fast);
     tdBodyRow row = {.coord = limit->coord, .stiffness = limit->stiffness, .damping = limit->damping, .high = INFINITY};
     row.ratio = limit->ratio;
     row.error = x - limit->lower;

@@ -186,8 +186,12 @@ static void add_frictions(const tdTree *tree, tdArticulated *body)
     }
 }
 
-// M: at the start
-static void add_limits(const tdTree *tree, const double *M, tdArticulated *body)
+// A blow of so many m/s may turn a link at that speed over its radius of gyration about its joint.
+#define QUICK 3.0
+#define FAST  50.0 // rad/s, m/s
+
+// M, composite inertias: at the start
+static void add_limits(const tdTree *tree, const double *M, const double *composite, tdArticulated *body)
 {
     int n = 0;
     for (int l = 0; l < tree->n_links; l++)
@@ -201,6 +205,7 @@ static void add_limits(const tdTree *tree, const double *M, tdArticulated *body)
         if (isfinite(given->effort))
             stiffness = fmax(stiffness, given->effort / (slides(link->kind) ? LIMIT_GIVE_SLIDE : LIMIT_GIVE_TURN));
         stiffness = fmin(stiffness, inertia * LIMIT_FASTEST * LIMIT_FASTEST);
+        double turn = inertia > 0 ? QUICK * sqrt(composite[10 * l] / inertia) : 0;
         body->limits[n++] = (tdJointLimit){.link = l,
                                            .coord = link->coord,
                                            .ratio = link->ratio,
@@ -208,6 +213,7 @@ static void add_limits(const tdTree *tree, const double *M, tdArticulated *body)
                                            .lower = given->lower,
                                            .upper = given->upper,
                                            .stiffness = stiffness,
+                                           .fast = slides(link->kind) ? FAST : fmax(FAST, turn),
                                            .damping = 2 * sqrt(stiffness * inertia)};
     }
 }
@@ -232,7 +238,7 @@ tdStatus td_articulated_build(tdArena *arena, const tdTree *tree, const tdPose *
     {
         td_tree_kinematics(body, body->start, body->reference, &work);
         td_tree_mass(body, &work, M);
-        add_limits(tree, M, body);
+        add_limits(tree, M, work.C, body);
     }
     td_arena_free(&scratch);
     return good ? TD_OK : td_fail_memory(error, "an articulated body");

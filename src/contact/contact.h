@@ -431,6 +431,9 @@ void td_bond_push(const tdModel *model, tdState *state, const double *impulse, d
 /// The force [N] of an attachment's point or a rod on one of its sides in the last step, and where that is now; false:
 /// the side is in space, or the bond is of joints.
 bool td_bond_side_force(const tdModel *model, const tdState *state, int bond, int side, double x[3], double force[3]);
+/// Largest error of rigid bonds at the present q, relative to the model's size, and a body that the worst one joins;
+/// of `points`, without couplings of joints.
+double td_bonds_error(const tdModel *model, const tdState *state, bool points, int *body);
 /// End of a step: what is told of bonds.
 void td_bond_commit(const tdModel *model, tdState *state);
 /// How far a bond at the iterate is from what its law says [m].

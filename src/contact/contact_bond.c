@@ -320,22 +320,33 @@ double td_bond_miss(const tdModel *model, const tdState *state, int i, const dou
 
 // ---------------------------------------------------------------- what is told
 
-void td_bond_commit(const tdModel *model, tdState *state)
+double td_bonds_error(const tdModel *model, const tdState *state, bool points, int *body)
 {
     const tdContactModel *contact = model->contact;
-    tdContactState *cs = state->contact;
-    memcpy(cs->bond_told, cs->bond_effort, 3 * (size_t)contact->n_bonds * sizeof(double));
     double worst = 0;
     for (int i = 0; i < contact->n_bonds; i++)
     {
+        const tdBond *bond = &contact->bonds[i];
         double g[3];
-        if (isfinite(contact->groups[contact->bonds[i].group].stiffness))
+        if (isfinite(contact->groups[bond->group].stiffness) || (points && bond->kind == TD_BOND_COUPLING))
             continue;
-        td_bond_error(model, state, &contact->bonds[i], state->q, g);
-        for (int r = 0; r < contact->bonds[i].rows; r++)
-            worst = fmax(worst, fabs(g[r]));
+        td_bond_error(model, state, bond, state->q, g);
+        for (int r = 0; r < bond->rows; r++)
+            if (!(fabs(g[r]) <= worst)) // or not a number
+            {
+                worst = fabs(g[r]);
+                *body = bond->side[bond->side[0].body < 0].body;
+            }
     }
-    state->report.attachment_error = worst / model->size;
+    return worst / model->size;
+}
+
+void td_bond_commit(const tdModel *model, tdState *state)
+{
+    int body = 0;
+    memcpy(state->contact->bond_told, state->contact->bond_effort,
+           3 * (size_t)model->contact->n_bonds * sizeof(double));
+    state->report.attachment_error = td_bonds_error(model, state, false, &body);
 }
 
 bool td_bond_side_force(const tdModel *model, const tdState *state, int i, int side, double x[3], double force[3])

@@ -27,6 +27,8 @@
 #define CURVED 0.5
 #define LONG   10  // steps in a row with elements inside out
 #define DEEP   0.1 // penetration, as a share of the smaller body
+#define TORN   0.1 // of the scene's size: how far what is rigidly attached may be apart
+#define LIGHT  3e8 // [m/s]: nothing is faster; loads that follow what explodes do work without bound
 #define STRAY  0.6 // |F - I| of the linear law: turned by 25 degrees, where lengths are off by a tenth
 #define SLOW   10  // steps in a row in which iterations cost more than twice as much as a new factor
 
@@ -283,6 +285,11 @@ static double slowed(const tdModel *model, tdState *state, const tdBody *body, c
     return next[TD_MONITOR_SLOWED] = fmax(0, kept[TD_MONITOR_SLOWED] + lost);
 }
 
+static bool is_faster_than_light(const tdBody *body, double kinetic)
+{
+    return kinetic > 0.5 * body->mass * LIGHT * LIGHT;
+}
+
 static tdStatus refuse(const tdModel *model, tdState *state, const tdBody *body)
 {
     const double *next = numbers_of(state->monitor->next, body->index);
@@ -292,6 +299,10 @@ static tdStatus refuse(const tdModel *model, tdState *state, const tdBody *body)
         return td_fail(&state->report.error, TD_ERROR_NUMERIC,
                        "the energy of body '%s' is not finite at t = %g s (step %lld); %s", body->name, end, step,
                        remedy(model, body));
+    if (is_faster_than_light(body, next[TD_MONITOR_KINETIC]))
+        return td_fail(&state->report.error, TD_ERROR_NUMERIC,
+                       "body '%s' would move faster than light by t = %g s (step %lld): this is not physical; %s",
+                       body->name, end, step, remedy(model, body));
     return td_fail(&state->report.error, TD_ERROR_NUMERIC,
                    "body '%s' has gained %.3g J from nothing by t = %g s (step %lld), and never received more than "
                    "%.3g J as work: this is not physical; %s",
@@ -327,7 +338,8 @@ tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful)
         body->ops->arrive(model, body, state, &arrival);
         double unseen = noise(model, body), share = account(model, state, body, &arrival, unseen);
         double honest = next[TD_MONITOR_MOST] + unseen;
-        if (!isfinite(arrival.elastic) || !(arrival.kinetic <= MOVING * limit * honest) || !(share <= GAIN_ABSURD))
+        if (!isfinite(arrival.elastic) || !(arrival.kinetic <= MOVING * limit * honest) || !(share <= GAIN_ABSURD) ||
+            is_faster_than_light(body, arrival.kinetic))
             return refuse(model, state, body);
         if (share > (limit > 1 ? SWING : GAIN_DOUBTFUL))
             doubt(state, TD_DOUBT_ENERGY, b);
@@ -352,6 +364,12 @@ tdStatus td_monitor_judge(const tdModel *model, tdState *state, bool *doubtful)
         if (next[TD_MONITOR_INVERTED] > LONG)
             doubt(state, TD_DOUBT_INVERSION, b);
         judge_law(state, body);
+    }
+    int torn = 0;
+    if (model->contact != NULL && model->contact->n_bonds > 0 && td_bonds_error(model, state, true, &torn) > TORN)
+    {
+        doubt(state, TD_DOUBT_TORN, torn);
+        *doubtful = true;
     }
     return TD_OK;
 }
@@ -436,6 +454,12 @@ static void tell(const tdModel *model, tdState *state, tdDoubt kind, int b)
             "contact that was found deep has pushed bodies apart with %.3g J from nothing; start them apart, or use "
             "a smaller time_step",
             state->monitor->ejected);
+        break;
+    case TD_DOUBT_TORN:
+        snprintf(text, sizeof text,
+                 "what is rigidly attached to body '%s' is off by %.2g of the size of the scene: it moves too far in a "
+                 "step; %s",
+                 name, report->attachment_error, way);
         break;
     case TD_DOUBT_TUNNELLING:
         snprintf(text, sizeof text,
@@ -580,6 +604,7 @@ const char *td_doubt_name(tdDoubt doubt)
     case TD_DOUBT_EJECTION: return "pushed apart";
     case TD_DOUBT_LAW: return "beyond the linear law";
     case TD_DOUBT_SPIN: return "angular momentum lost";
+    case TD_DOUBT_TORN: return "torn apart";
     }
     return "unknown";
 }

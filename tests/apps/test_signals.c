@@ -97,7 +97,9 @@ static void test_what_cannot_be_asked_is_ended(void **state)
     char path[256];
     snprintf(path, sizeof path, "%s/pipe.yaml", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
+    setenv("TENDRIL_STOP_LIMIT", "1", 1);
     pid_t pid = start_command("reduce", "pipe.yaml -o pipe.h5");
+    setenv("TENDRIL_STOP_LIMIT", "600", 1);
     int writer = -1;
     while (writer < 0) // until it reads
     {

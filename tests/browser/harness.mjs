@@ -47,7 +47,10 @@ export async function launch() {
 
 /// Starts `tendril view` and waits for the address that it prints. Port 0: any that is free.
 export async function serve(scene, { port = 0, options = [] } = {}) {
-    const child = spawn(program, ["view", scene, "--port", String(port), "--threads", "1", ...options], { cwd: root });
+    const child = spawn(program, ["view", scene, "--port", String(port), "--threads", "1", ...options], {
+        cwd: root,
+        env: { ...process.env, TENDRIL_STOP_LIMIT: "600" }, // a busy machine is no reason to fail
+    });
     for (const end of ["exit", "SIGTERM", "SIGINT"]) // a test that ran out of time leaves nothing behind
         process.once(end, () => (child.kill("SIGKILL"), end === "exit" || process.exit(1)));
     let text = "";

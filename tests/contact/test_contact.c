@@ -340,6 +340,54 @@ static void test_servo_and_limit(void **unused)
     }
 }
 
+#define PART(name, mass, along, across, shape)                                                                         \
+    "<link name=\"" name "\"><inertial><origin xyz=\"0 0 0.0064\"/><mass value=\"" mass "\"/><inertia ixx=\"" along    \
+    "\" iyy=\"" along "\" izz=\"" across "\"/></inertial><collision><origin xyz=\"0 0 0.0064\"/><geometry>" shape      \
+    "</geometry></collision></link>"
+#define MITE                                                                                                           \
+    "<robot name=\"r\">" PART("l0", "2.5e-4", "3.7e-9", "5.8e-10", "<box size=\"0.0038 0.0038 0.0128\"/>")             \
+        PART("l1", "1.1e-4", "1.7e-9", "2.6e-10", "<cylinder radius=\"0.0019\" length=\"0.0128\"/>")                   \
+            PART("l2", "1.1e-4", "1.7e-9", "2.6e-10",                                                                  \
+                 "<sphere radius=\"0.0019\"/>") "<joint name=\"j1\" type=\"revolute\"><parent link=\"l0\"/><child "    \
+                                                "link=\"l1\"/><origin xyz=\"0 0 0.0128\" "                             \
+                                                "rpy=\"0.714 0.186 -0.568\"/><axis xyz=\"0 0 1\"/><limit "             \
+                                                "lower=\"-0.2439\" upper=\"1.71\" effort=\"1000\" "                    \
+                                                "velocity=\"10\"/></joint><joint name=\"j2\" type=\"fixed\"><parent "  \
+                                                "link=\"l1\"/><child link=\"l2\"/><origin "                            \
+                                                "xyz=\"0 0 0.0128\" rpy=\"0.916 0.776 0.355\"/></joint></robot>"
+
+// A robot of millimetres falls on a ball, and the blow turns its joint at more than 60 rad/s: its limit holds in the
+// very step.
+static void test_blow_on_a_small_joint(void **unused)
+{
+    (void)unused;
+    char path[] = "/tmp/tendril_mite_XXXXXX";
+    int file = mkstemp(path);
+    double most = 0;
+    assert_true(file >= 0);
+    dprintf(file, MITE);
+    close(file);
+    tdModel *model =
+        scene_model("tendril: 1\ntime_step: 0.0318\nsteps: 8\ngravity: [0, 0, -9.81]\ncontact: {friction: 0}\nbodies:\n"
+                    "  - {name: rock, type: rigid, fixed: true, shape: {sphere: 0.0242}, transform: {translate: "
+                    "[-0.00522, 0.00729, "
+                    "0.042]}}\n"
+                    "  - {name: mite, type: articulated, urdf: %s, base: free, transform: {translate: [-0.00256, "
+                    "0.00652, 0.1294]}}\n",
+                    path);
+    unlink(path);
+    tdState *state = scene_state(model);
+    for (int k = 0; k < 8; k++)
+    {
+        scene_steps(model, state, 1);
+        most = fmax(most, fabs(state->v[6]));
+        assert_true(state->q[6] < 1.71 + 0.02 && state->q[6] > -0.2439 - 0.02);
+    }
+    assert_true(most > 40); // there is something to hold
+    td_state_free(state);
+    td_model_free(model);
+}
+
 static void same_bits(const tdModel *model, const tdState *a, const tdState *b)
 {
     assert_memory_equal(a->q, b->q, (size_t)model->coords * sizeof(double));
@@ -428,6 +476,7 @@ int main(void)
         cmocka_unit_test(test_driven_with_contact),
         cmocka_unit_test(test_threads_and_replay),
         cmocka_unit_test(test_servo_and_limit),
+        cmocka_unit_test(test_blow_on_a_small_joint),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_excluded_falls),
     };

@@ -488,6 +488,51 @@ static void newmark_loses(void **unused)
     scene_free(model, state);
 }
 
+// A pressure of an atmosphere drives a light block round the end of a rod, by several times its own size in a step: the
+// rod is torn, and each such step says so.
+static void torn_rods_are_told(void **unused)
+{
+    (void)unused;
+    tdModel *model = scene_model(
+        "tendril: 1\ntime_step: 0.0127\nsteps: 12\nbodies:\n  - name: block\n"
+        "    mesh: {box: [[0, 0, 0], [0.03106, 0.02414, 0.02549]], cells: [3, 2, 2]}\n"
+        "    material: {law: ogden, terms: [{mu: 5.186e+06, alpha: 3.6}, {mu: 5.762e+05, alpha: -3.63}], bulk: "
+        "2.563e+07, density: 167.7}\n"
+        "loads: [{name: push, type: surface, body: block, group: zmax, pressure: -1.339e+05}]\n"
+        "couplings:\n  - {name: strut, rod: {a: block, point_a: [0.01553, 0.01207, 0.012745], point_b: [0.01553, "
+        "0.01207, 0.07647]}}\n");
+    tdState *state = scene_state(model);
+    int torn = 0;
+    for (int k = 0; k < 12 && td_step(model, state) == TD_OK; k++)
+    {
+        const tdReport *report = td_state_report(state);
+        torn += report->attachment_error > 0.1;
+        assert_int_equal((report->doubts & TD_DOUBT_TORN) != 0, report->attachment_error > 0.1);
+    }
+    assert_true(torn > 0);
+    scene_free(model, state);
+}
+
+// Loads that follow a body do work on it without bound when it explodes, which its balance takes for honest.
+static void nothing_is_faster_than_light(void **unused)
+{
+    (void)unused;
+    for (int k = 0; k < 2; k++)
+    {
+        tdModel *model =
+            scene_model("tendril: 1\ntime_step: 1 ms\nsteps: 2\nbodies:\n"
+                        "  - {name: ball, type: rigid, shape: {sphere: 0.1}, total_mass: 1, velocity: [%g, "
+                        "0, 0]}\n",
+                        k == 0 ? 2.9e8 : 3.1e8);
+        tdState *state = scene_state(model);
+        assert_int_equal(td_step(model, state), k == 0 ? TD_OK : TD_ERROR_NUMERIC);
+        if (k == 1)
+            assert_non_null(strstr(td_state_report(state)->error.message, "faster than light"));
+        td_state_free(state);
+        td_model_free(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -506,6 +551,8 @@ int main(void)
         cmocka_unit_test(static_work_is_stored),
         cmocka_unit_test(slow_solver_is_told),
         cmocka_unit_test(newmark_loses),
+        cmocka_unit_test(torn_rods_are_told),
+        cmocka_unit_test(nothing_is_faster_than_light),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
