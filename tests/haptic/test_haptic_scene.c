@@ -623,6 +623,82 @@ static void test_nodule(void **unused)
     assert_near(felt[0] - felt[1], exact[0] - exact[1], 0.05 * (exact[0] - exact[1]));
 }
 
+// A motion through places, each with its time [s] and grip: x, y, z [m].
+typedef struct place
+{
+    double t, x, y, z, grip;
+} place;
+
+// Forces on a hand along a motion of a shipped scene, by ticks of 1 ms. sweeps 0: as many as in a session. Returns how
+// many ticks reached their bound.
+static int64_t follow(const char *file, double stiffness, int n, const place *way, int sweeps, int ticks,
+                      double (*force)[3])
+{
+    char path[512];
+    tdModel *model = NULL;
+    tdError error = {0};
+    snprintf(path, sizeof path, TD_SOURCE_DIR "/scenes/haptic/%s", file);
+    assert_ok(td_model_load(path, NULL, &model, &error), error);
+    rig r = rig_of(model, stiffness);
+    if (sweeps > 0)
+    {
+        r.haptic->feel.settings.sweeps = sweeps;
+        r.haptic->feel.settings.tolerance = 1e-7;
+    }
+    double at[3] = {0, 0, 0};
+    for (int k = 0, i = 0; k < ticks; k++)
+    {
+        while (i + 2 < n && way[i + 1].t <= 1e-3 * k)
+            i++;
+        double share = (1e-3 * k - way[i].t) / (way[i + 1].t - way[i].t);
+        const double to[3] = {way[i].x + share * (way[i + 1].x - way[i].x), way[i].y + share * (way[i + 1].y - way[i].y),
+                              way[i].z + share * (way[i + 1].z - way[i].z)};
+        td_haptic_grip(r.haptic, way[i].grip + share * (way[i + 1].grip - way[i].grip));
+        go(&r, at, to, 1);
+        memcpy(force[k], r.felt.asked, sizeof force[k]);
+    }
+    int64_t unsolved = r.haptic->unsolved;
+    rig_free(&r);
+    return unsolved;
+}
+
+// Where the sweeps of a tick are not enough, it is forces which cancel each other that are not found yet: neighbours
+// that slip towards each other. What a hand feels is that of thousands of sweeps.
+static void test_sweeps(void **unused)
+{
+    (void)unused;
+    static const place stroke[] = {{0, 0, 0, 0, 0}, {0.5, 0, 0, -3.5e-3, 0}, {2.5, 24e-3, 0, -3.5e-3, 0}},
+                       rub[] = {{0, 0, 0, 0, 0}, {0.3, 0, 0, -2.2e-3, 0}, {1, 15e-3, 0, -2.2e-3, 0}, {1.8, 0, 0, -2.2e-3, 0}},
+                       pull[] = {{0, 0, 0, 0, 0}, {0.3, 0, 0, -5e-4, 0}, {0.8, 0, 0, -5e-4, 1}, {1.4, 5e-3, 0, 2e-3, 1}, {2, 5e-3, 0, 2e-3, 1}};
+    static const struct
+    {
+        const char *file;
+        int n;
+        const place *way;
+        int ticks;
+    } cases[] = {{"nodule.yaml", 3, stroke, 2500}, {"slab.yaml", 4, rub, 1800}, {"grasp.yaml", 5, pull, 2000}};
+    for (int i = 0; i < 3; i++)
+    {
+        static double bound[2500][3], whole[2500][3];
+        int64_t unsolved = follow(cases[i].file, 1000, cases[i].n, cases[i].way, 0, cases[i].ticks, bound), left;
+        left = follow(cases[i].file, 1000, cases[i].n, cases[i].way, 3000, cases[i].ticks, whole);
+        double most = 0, off = 0, worst = 0, square = 0;
+        for (int k = 0; k < cases[i].ticks; k++)
+        {
+            double d[3];
+            td_subtract3(bound[k], whole[k], d);
+            most = fmax(most, sqrt(td_dot3(whole[k], whole[k])));
+            worst = fmax(worst, sqrt(td_dot3(d, d)));
+            off += td_dot3(d, d);
+            square += td_dot3(whole[k], whole[k]);
+        }
+        print_message("%s: %d of %d ticks at the bound (%d of 3,000 sweeps); %.3g %% off, %.3g %% of the largest force at most\n",
+                      cases[i].file, (int)unsolved, cases[i].ticks, (int)left, 100 * sqrt(off / square), 100 * worst / most);
+        assert_true(unsolved < 0.1 * cases[i].ticks);
+        assert_true(sqrt(off / square) < 0.01 && worst < 0.03 * most);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -630,7 +706,7 @@ int main(void)
         cmocka_unit_test(test_slab),        cmocka_unit_test(test_incline),     cmocka_unit_test(test_factors),
         cmocka_unit_test(test_grasp),       cmocka_unit_test(test_grasp_heavy), cmocka_unit_test(test_grasp_slips),
         cmocka_unit_test(test_trocar),      cmocka_unit_test(test_two_tools),   cmocka_unit_test(test_wall),
-        cmocka_unit_test(test_nodule),
+        cmocka_unit_test(test_nodule),      cmocka_unit_test(test_sweeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
