@@ -226,8 +226,8 @@ static void remember(tdFeel *feel, const double *did)
 // Contacts that are close together feel each other as much as themselves, and sweeps come nearer by little each time.
 // What the last sweeps did to the forces says where that leads (Anderson 1965): the combination of their ways after
 // which a sweep would change least. Gaps are linear in the forces, so that theirs come along. The next sweep has the
-// forces within their cones again, and each tick ends with a sweep. Ways are kept from tick to tick as long as the local
-// model is the same, since they do not depend on where the device is.
+// forces within their cones again, and each tick ends with a sweep. Ways are kept from tick to tick as long as the
+// local model is the same, since they do not depend on where the device is.
 static void hasten(tdFeel *feel, bool again)
 {
     size_t bytes = 3 * (size_t)feel->local->n * sizeof(double);

@@ -38,14 +38,14 @@ typedef struct tdFeel
     double gap[TD_LOCAL_ROWS];
     double moment[TD_LOCAL_ROWS][3]; ///< of the rows of the local model, about the tool's origin
     // What sweeps did, by which later ones get along faster.
-    double last[TD_LOCAL_ROWS];                               ///< forces before the sweep
-    double out[TD_LOCAL_ROWS], out_gap[TD_LOCAL_ROWS];        ///< after the one before, and
-    double did[TD_LOCAL_ROWS];                                ///< what it changed
-    int kept, next;                                           ///< ways from sweep to sweep that are known
-    double way[TD_FEEL_WAYS][TD_LOCAL_ROWS];                  ///< of forces
-    double way_gap[TD_FEEL_WAYS][TD_LOCAL_ROWS];              ///< of gaps
-    double change[TD_FEEL_WAYS][TD_LOCAL_ROWS];               ///< of what sweeps do
-    double product[TD_FEEL_WAYS][TD_FEEL_WAYS];               ///< of these with each other
+    double last[TD_LOCAL_ROWS];                        ///< forces before the sweep
+    double out[TD_LOCAL_ROWS], out_gap[TD_LOCAL_ROWS]; ///< after the one before, and
+    double did[TD_LOCAL_ROWS];                         ///< what it changed
+    int kept, next;                                    ///< ways from sweep to sweep that are known
+    double way[TD_FEEL_WAYS][TD_LOCAL_ROWS];           ///< of forces
+    double way_gap[TD_FEEL_WAYS][TD_LOCAL_ROWS];       ///< of gaps
+    double change[TD_FEEL_WAYS][TD_LOCAL_ROWS];        ///< of what sweeps do
+    double product[TD_FEEL_WAYS][TD_FEEL_WAYS];        ///< of these with each other
 } tdFeel;
 
 /// What a hand feels.

@@ -68,7 +68,7 @@ static int tool_sign(const tdLocalMaker *maker, const tdModel *model, const tdCo
     const tdContactCollider *colliders = model->contact->colliders;
     return td_local_is_tool(maker, model, colliders[contact->b.collider].body)   ? 1
            : td_local_is_tool(maker, model, colliders[contact->a.collider].body) ? -1
-                                                                        : 0;
+                                                                                 : 0;
 }
 
 static const tdContact *contact_of(const tdProblem *problem, const tdContactState *cs, int32_t c)

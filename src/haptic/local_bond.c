@@ -212,7 +212,8 @@ static void make_members(tdLocalMaker *maker, int m, const double *axis, const d
             {
                 member->rows.direction[r][k] = a[k];
                 member->rows.couple[r][k] = maker->lever * a[3 + k];
-                member->rows.force[r] += a[k] * maker->bond_wrench[k] + a[3 + k] * maker->bond_wrench[3 + k] / maker->lever;
+                member->rows.force[r] +=
+                    a[k] * maker->bond_wrench[k] + a[3 + k] * maker->bond_wrench[3 + k] / maker->lever;
             }
             member->rows.rate[r] = rate[3 * i + r];
         }
@@ -244,7 +245,8 @@ tdStatus td_local_reduce_bonds(tdLocalMaker *maker, const tdModel *model, const 
     }
     dpotrf_("L", &a, S, &a, &info, 1);
     if (info != 0)
-        return td_fail(error, TD_ERROR_NUMERIC, "the compliance of what the tool is attached to is not positive definite");
+        return td_fail(error, TD_ERROR_NUMERIC,
+                       "the compliance of what the tool is attached to is not positive definite");
     cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, a, columns, 1, S, a, Y, a);
     double K[36], axis[36] = {0}, inner[36] = {0}, rate[6] = {0};
     for (int i = 0; i < 6; i++)

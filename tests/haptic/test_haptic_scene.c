@@ -651,7 +651,8 @@ static int64_t follow(const char *file, double stiffness, int n, const place *wa
         while (i + 2 < n && way[i + 1].t <= 1e-3 * k)
             i++;
         double share = (1e-3 * k - way[i].t) / (way[i + 1].t - way[i].t);
-        const double to[3] = {way[i].x + share * (way[i + 1].x - way[i].x), way[i].y + share * (way[i + 1].y - way[i].y),
+        const double to[3] = {way[i].x + share * (way[i + 1].x - way[i].x),
+                              way[i].y + share * (way[i + 1].y - way[i].y),
                               way[i].z + share * (way[i + 1].z - way[i].z)};
         td_haptic_grip(r.haptic, way[i].grip + share * (way[i + 1].grip - way[i].grip));
         go(&r, at, to, 1);
@@ -668,8 +669,15 @@ static void test_sweeps(void **unused)
 {
     (void)unused;
     static const place stroke[] = {{0, 0, 0, 0, 0}, {0.5, 0, 0, -3.5e-3, 0}, {2.5, 24e-3, 0, -3.5e-3, 0}},
-                       rub[] = {{0, 0, 0, 0, 0}, {0.3, 0, 0, -2.2e-3, 0}, {1, 15e-3, 0, -2.2e-3, 0}, {1.8, 0, 0, -2.2e-3, 0}},
-                       pull[] = {{0, 0, 0, 0, 0}, {0.3, 0, 0, -5e-4, 0}, {0.8, 0, 0, -5e-4, 1}, {1.4, 5e-3, 0, 2e-3, 1}, {2, 5e-3, 0, 2e-3, 1}};
+                       rub[] = {{0, 0, 0, 0, 0},
+                                {0.3, 0, 0, -2.2e-3, 0},
+                                {1, 15e-3, 0, -2.2e-3, 0},
+                                {1.8, 0, 0, -2.2e-3, 0}},
+                       pull[] = {{0, 0, 0, 0, 0},
+                                 {0.3, 0, 0, -5e-4, 0},
+                                 {0.8, 0, 0, -5e-4, 1},
+                                 {1.4, 5e-3, 0, 2e-3, 1},
+                                 {2, 5e-3, 0, 2e-3, 1}};
     static const struct
     {
         const char *file;
@@ -692,8 +700,9 @@ static void test_sweeps(void **unused)
             off += td_dot3(d, d);
             square += td_dot3(whole[k], whole[k]);
         }
-        print_message("%s: %d of %d ticks at the bound (%d of 3,000 sweeps); %.3g %% off, %.3g %% of the largest force at most\n",
-                      cases[i].file, (int)unsolved, cases[i].ticks, (int)left, 100 * sqrt(off / square), 100 * worst / most);
+        print_message(
+            "%s: %d of %d ticks at the bound (%d of 3,000 sweeps); %.3g %% off, %.3g %% of the largest force at most\n",
+            cases[i].file, (int)unsolved, cases[i].ticks, (int)left, 100 * sqrt(off / square), 100 * worst / most);
         assert_true(unsolved < 0.1 * cases[i].ticks);
         assert_true(sqrt(off / square) < 0.01 && worst < 0.03 * most);
     }
