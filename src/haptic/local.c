@@ -378,6 +378,30 @@ static void last_impulses(const tdLocalMaker *maker, const tdLocal *local, doubl
     }
 }
 
+// By how much the motion of a contact's rows grew in the step, of bodies that keep all of theirs: where forces stay as
+// they are it grows as much in the next.
+static void gain(const tdModel *model, const tdState *state, int32_t c, const tdContact *contact, double out[3])
+{
+    const tdSapConstraint *constraint = &state->problem->constraints[c];
+    const tdContactSide *sides[2] = {&contact->a, &contact->b};
+    memset(out, 0, 3 * sizeof *out);
+    for (int i = 0; i < 2; i++)
+    {
+        int b = body_of(model, sides[i]);
+        const tdBody *body = &model->bodies[b];
+        const tdContactBody *mine = &state->contact->bodies[b];
+        for (int64_t k = 0; k < body->count && keeps(model, state, b) >= 1; k++)
+        {
+            int32_t column = td_contact_column(mine, k);
+            double change = state->v[body->first + k] - state->v_start[body->first + k];
+            for (int s = 0; s < constraint->sides && column >= 0; s++)
+                for (int32_t j = 0; j < constraint->side[s].count && constraint->side[s].block == mine->block; j++)
+                    for (int r = 0; r < 3 && constraint->side[s].columns[j] == column; r++)
+                        out[r] += constraint->side[s].J[(int64_t)r * constraint->side[s].count + j] * change;
+        }
+    }
+}
+
 // What the rows of an inner contact say: its motion and its force, which the tool does not feel.
 static void describe_inner(const tdModel *model, const tdState *state, int32_t c, tdLocalMember *member)
 {
@@ -390,7 +414,9 @@ static void describe_inner(const tdModel *model, const tdState *state, int32_t c
         out->force[r] = problem->gamma[row] / model->scheme.s;
         out->rate[r] = problem->v_c[row] + problem->drift[row];
     }
+    gain(model, state, c, contact_of(problem, state->contact, c), member->gain);
     member->keeps = 1;
+    member->free = true;
 }
 
 // What the rows of a contact say of the tool: directions, place, friction, force; and how its surface moved.
@@ -420,6 +446,7 @@ static void describe(const tdLocalMaker *maker, const tdModel *model, const tdSt
     td_place(&after, at, to);
     td_subtract3(to, local->tool.t, out->arm);
     member->keeps = keeps(model, state, body_of(model, sign > 0 ? &contact->a : &contact->b));
+    member->free = member->keeps >= 1;
     for (int r = 0; r < 3; r++)
     {
         int64_t row = TD_SAP_ROWS * (int64_t)c + r;
@@ -433,6 +460,7 @@ static void describe(const tdLocalMaker *maker, const tdModel *model, const tdSt
         }
     }
     double torque[3];
+    gain(model, state, c, contact, member->gain);
     td_cross3(out->arm, member->force, torque);
     for (int k = 0; k < 3; k++)
     {
@@ -454,6 +482,10 @@ static void go_on(tdLocalMaker *maker, const double *W)
             maker->bond_rows[i - touch].rate *= maker->bond_rows[i - touch].keeps * share;
         else if (maker->members[i / 3].rows.force[2] > 0)
             maker->members[i / 3].rows.rate[i % 3] *= maker->members[i / 3].keeps * share;
+        if (i < touch)
+            maker->members[i / 3].rows.rate[i % 3] += share * maker->members[i / 3].gain[i % 3];
+        if (i < touch && i % 3 == 2)
+            maker->members[i / 3].keeps *= share;
     }
 }
 
@@ -589,13 +621,14 @@ static void finish_rows(tdLocalMaker *maker, const tdModel *model, tdLocal *loca
 {
     int rows = 3 * local->n;
     double per = model->scheme.c * model->scheme.s, gamma[TD_LOCAL_ROWS], now[TD_LOCAL_ROWS];
-    double gap[TD_LOCAL_CONTACTS] = {0}, R[TD_LOCAL_CONTACTS] = {0};
+    double gap[TD_LOCAL_CONTACTS] = {0}, R[TD_LOCAL_CONTACTS] = {0}, kept[TD_LOCAL_CONTACTS] = {0};
     bool moves = maker->has_last && maker->last->step + 1 == local->step && model->scheme.method != TD_METHOD_STATIC;
     last_impulses(maker, local, model->scheme.s, gamma);
     for (int i = 0; i < maker->n_members; i++)
     {
         const tdLocalMember *member = &maker->members[i];
         gap[member->patch] += member->share * member->gap;
+        kept[member->patch] += member->share * (member->free ? member->keeps : 0);
         // Near-rigid points and those of a given stiffness give way by themselves, along the normal.
         R[member->patch] += member->share * member->share * member->R;
     }
@@ -614,9 +647,10 @@ static void finish_rows(tdLocalMaker *maker, const tdModel *model, tdLocal *loca
         }
         bool open = !(contact->force[2] > 0) && !contact->bond;
         contact->b[r] = (r == 2 && open ? gap[i / 3] : 0) - sum;
-        // What bears no force went on by itself but for what forces changed since. Of what bears one the motion is
-        // mostly the tool's, and to go on with that would push the tool about: see go_on().
-        contact->rate[r] = !moves ? 0 : open ? contact->rate[r] - change : contact->rate[r];
+        // What bears no force went on by itself but for what forces changed since: tissue that was let go of comes to
+        // rest, a free rigid body flies on. Of what bears one the motion is mostly the tool's, and to go on with that
+        // would push the tool about: see go_on().
+        contact->rate[r] = !moves ? 0 : open ? contact->rate[r] - (1 - kept[i / 3]) * change : contact->rate[r];
     }
 }
 

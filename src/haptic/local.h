@@ -75,7 +75,9 @@ typedef struct tdLocalMember
     double force[3]; ///< in the world [N]
     double gap;      ///< at the end of the step [m]
     double R;        ///< of its law, along the normal
+    double gain[3];  ///< by which the motion of rows grew in the step, of bodies that keep all of theirs [m/s]
     double keeps;    ///< share of its velocity that the body which is touched keeps
+    bool free;       ///< that is all of it
     int patch;
     double share; ///< of the patch's force
     double part[3][3];
