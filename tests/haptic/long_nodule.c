@@ -10,16 +10,21 @@
 
 static const double places[PLACES] = {0, 2e-3, 4e-3, 6e-3, 8e-3, 10e-3};
 
-// A ball that is let down and held at a place: its force, and how deep the tool is.
+// A ball that is let down and held at a place: mean force over 0.4 s, and mean depth of the tool.
 static double hold(double x, bool plain, double *depth)
 {
     rig r = rig_of(nodule_model("integrator: {method: backward_euler}", NULL, NULL, plain, false), 2000);
-    double at[3] = {x - NODULE_START_X, 0, 0};
+    double at[3] = {x - NODULE_START_X, 0, 0}, force = 0;
     const double down[3] = {at[0], 0, -3.5e-3};
     go(&r, at, down, 250);
-    go(&r, at, at, 350);
-    double force = r.felt.force[2];
-    *depth = r.felt.tool[2] - NODULE_START_Z;
+    go(&r, at, at, 300);
+    *depth = -NODULE_START_Z;
+    for (int k = 0; k < 400; k++)
+    {
+        go(&r, at, at, 1);
+        force += r.felt.force[2] / 400;
+        *depth += r.felt.tool[2] / 400;
+    }
     rig_free(&r);
     return force;
 }
