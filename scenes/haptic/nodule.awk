@@ -1,5 +1,6 @@
 # A slab of 44 x 24 x 20 mm with a nodule of about 10 x 10 x 5 mm, 5 mm below its surface, as a mesh of hexahedra with
-# the group "nodule". They are small where the ball passes, and of every n-th part of that with -v n=2, n=3:
+# the group "nodule". They are small where the ball passes, and of every n-th part of that with -v n=2, n=3; the half
+# y > 0 with -v cut=y, the quarter x > 0 and y > 0 with -v cut=xy:
 #
 #     awk -f nodule.awk > nodule.msh
 function lines(text, x,   i, k, m, w) {
@@ -13,8 +14,8 @@ function size(v) { return v < 0 ? -v : v }
 function inside(x, y, z) { return size(x) < 5 && size(y) < 5 && !(size(x) > 2.5 && size(y) > 3.33) && z < -5 && z > -10 }
 BEGIN {
     if (n == 0) n = 1
-    nx = lines("-22 -16 -13 -10 -7.5 -5 -2.5 0 2.5 5 7.5 10 13 16 22", x)
-    ny = lines("-12 -8.5 -5 -3.33333 -1.66667 0 1.66667 3.33333 5 8.5 12", y)
+    nx = lines((cut ~ /x/ ? "" : "-22 -16 -13 -10 -7.5 -5 -2.5 ") "0 2.5 5 7.5 10 13 16 22", x)
+    ny = lines((cut ~ /y/ ? "" : "-12 -8.5 -5 -3.33333 -1.66667 ") "0 1.66667 3.33333 5 8.5 12", y)
     nz = lines("-20 -15 -12 -10 -7.5 -5 -3.75 -2.5 -1.25 0", z)
     print "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2\n3 1 \"tissue\"\n3 2 \"nodule\"\n$EndPhysicalNames\n$Nodes"
     print (nx + 1) * (ny + 1) * (nz + 1)

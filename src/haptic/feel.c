@@ -9,7 +9,7 @@
 
 tdFeelSettings td_default_feel(void)
 {
-    return (tdFeelSettings){.sweeps = 30, .tolerance = 1e-4, .ahead = 1, .late = 4, .fade = 0.1};
+    return (tdFeelSettings){.sweeps = 30, .plain = 2, .tolerance = 1e-4, .ahead = 1, .late = 4, .fade = 0.1};
 }
 
 void td_feel_start(tdFeel *feel, const tdFeelSettings *settings)
@@ -22,11 +22,21 @@ void td_feel_start(tdFeel *feel, const tdFeelSettings *settings)
 void td_feel_take(tdFeel *feel, const tdLocal *local)
 {
     feel->local = local;
+    feel->kept = feel->next = 0;
     for (int i = 0; i < 3 * local->n; i++)
     {
         feel->lambda[i] = local->contact[i / 3].force[i % 3];
         feel->slip[i] = 0;
     }
+    for (int c = 0; c < local->n; c++)
+        for (int r = 0; r < 3; r++)
+        {
+            const tdLocalContact *contact = &local->contact[c];
+            if (contact->bond)
+                memcpy(feel->moment[3 * c + r], contact->couple[r], sizeof feel->moment[0]);
+            else
+                td_cross3(contact->arm, contact->direction[r], feel->moment[3 * c + r]);
+        }
 }
 
 // Rotation vector of the turn from one pose to another, in the world's axes.
@@ -70,15 +80,13 @@ static void place_gaps(tdFeel *feel, const tdPose *device, double ahead)
     const tdLocal *local = feel->local;
     double turn[3], way[3];
     turn_between(&local->tool, device, turn);
+    td_subtract3(device->t, local->tool.t, way);
     for (int c = 0; c < local->n; c++)
     {
         const tdLocalContact *contact = &local->contact[c];
-        td_cross3(turn, contact->arm, way);
-        for (int k = 0; k < 3; k++)
-            way[k] += device->t[k] - local->tool.t[k];
         for (int r = 0; r < 3; r++)
-            feel->gap[3 * c + r] = contact->b[r] + contact->rate[r] * ahead + td_dot3(contact->direction[r], way) -
-                                   (r < 2 ? feel->slip[3 * c + r] : 0);
+            feel->gap[3 * c + r] = contact->b[r] + contact->rate[r] * ahead + td_dot3(contact->direction[r], way) +
+                                   td_dot3(feel->moment[3 * c + r], turn) - (r < 2 ? feel->slip[3 * c + r] : 0);
     }
     for (int c = 0; c < local->n; c++)
     {
@@ -110,6 +118,13 @@ static void relax(const double *C, int stride, double mu, const double gap[3], d
         lambda[r] *= most / size;
 }
 
+// Rows of a bond, whose compliance among themselves is diagonal. Where nothing holds the tool, a row is zero.
+static void relax_bond(const double *C, int stride, const double gap[3], double lambda[3])
+{
+    for (int r = 0; r < 3; r++)
+        lambda[r] -= C[r * stride + r] > 0 ? gap[r] / C[r * stride + r] : 0;
+}
+
 // A sweep; returns the largest change of a force relative to the largest force.
 static double sweep(tdFeel *feel)
 {
@@ -118,10 +133,15 @@ static double sweep(tdFeel *feel)
     double change = 0, largest = 0, *lambda = feel->lambda, *gap = feel->gap;
     for (int c = 0; c < local->n; c++)
     {
+        const tdLocalContact *contact = &local->contact[c];
+        const double *own = local->C + (int64_t)(3 * c) * rows + 3 * c;
         double next[3] = {lambda[3 * c], lambda[3 * c + 1], lambda[3 * c + 2]};
-        if (next[2] == 0 && gap[3 * c + 2] >= 0)
+        if (contact->bond)
+            relax_bond(own, rows, gap + 3 * c, next);
+        else if (next[0] == 0 && next[1] == 0 && next[2] == 0 && gap[3 * c + 2] >= 0)
             continue; // open, and stays so
-        relax(local->C + (int64_t)(3 * c) * rows + 3 * c, rows, local->contact[c].mu, gap + 3 * c, next);
+        else
+            relax(own, rows, contact->mu, gap + 3 * c, next);
         double step[3], moved = 0;
         for (int r = 0; r < 3; r++)
         {
@@ -137,6 +157,142 @@ static double sweep(tdFeel *feel)
     return largest > 0 ? change / largest : 0;
 }
 
+// a[0..n) with G a = b, G positive semi-definite: what depends on others has no part.
+static void solve_small(int n, const double G[TD_FEEL_WAYS][TD_FEEL_WAYS], double *a)
+{
+    double L[TD_FEEL_WAYS][TD_FEEL_WAYS] = {{0}};
+    for (int j = 0; j < n; j++)
+    {
+        double d = G[j][j];
+        for (int k = 0; k < j; k++)
+            d -= L[j][k] * L[j][k];
+        if (!(d > 1e-10 * G[j][j]))
+        {
+            a[j] = 0;
+            continue;
+        }
+        L[j][j] = sqrt(d);
+        for (int k = 0; k < j; k++)
+            a[j] -= L[j][k] * a[k];
+        a[j] /= L[j][j];
+        for (int i = j + 1; i < n; i++)
+        {
+            double sum = G[i][j];
+            for (int k = 0; k < j; k++)
+                sum -= L[i][k] * L[j][k];
+            L[i][j] = sum / L[j][j];
+        }
+    }
+    for (int j = n - 1; j >= 0; j--)
+    {
+        if (!(L[j][j] > 0))
+            continue;
+        for (int i = j + 1; i < n; i++)
+            a[j] -= L[i][j] * a[i];
+        a[j] /= L[j][j];
+    }
+}
+
+static void dots(const tdFeel *feel, int rows, const double *a, double *out)
+{
+#if defined(__x86_64__)
+    if (feel->isa == TD_ISA_AVX2)
+    {
+        td_feel_dots_avx2(rows, TD_FEEL_WAYS, feel->change[0], TD_LOCAL_ROWS, a, out);
+        return;
+    }
+#endif
+    td_feel_dots_portable(rows, TD_FEEL_WAYS, feel->change[0], TD_LOCAL_ROWS, a, out);
+}
+
+// What the sweep did, beside what the one before did.
+static void remember(tdFeel *feel, const double *did)
+{
+    int rows = 3 * feel->local->n, slot = feel->next;
+    double with[TD_FEEL_WAYS];
+    for (int i = 0; i < rows; i++)
+    {
+        feel->way[slot][i] = feel->lambda[i] - feel->out[i];
+        feel->way_gap[slot][i] = feel->gap[i] - feel->out_gap[i];
+        feel->change[slot][i] = did[i] - feel->did[i];
+    }
+    feel->kept = slot < feel->kept ? feel->kept : slot + 1;
+    feel->next = (slot + 1) % TD_FEEL_WAYS;
+    dots(feel, rows, feel->change[slot], with);
+    for (int k = 0; k < TD_FEEL_WAYS; k++)
+        feel->product[slot][k] = feel->product[k][slot] = with[k];
+}
+
+// Contacts that are close together feel each other as much as themselves, and sweeps come nearer by little each time.
+// What the last sweeps did to the forces says where that leads (Anderson 1965): the combination of their ways after
+// which a sweep would change least. Gaps are linear in the forces, so that theirs come along. The next sweep has the
+// forces within their cones again, and each tick ends with a sweep. Ways are kept from tick to tick as long as the
+// local model is the same, since they do not depend on where the device is.
+static void hasten(tdFeel *feel, bool again)
+{
+    size_t bytes = 3 * (size_t)feel->local->n * sizeof(double);
+    int rows = 3 * feel->local->n;
+    double did[TD_LOCAL_ROWS], share[TD_FEEL_WAYS];
+    for (int i = 0; i < rows; i++)
+        did[i] = feel->lambda[i] - feel->last[i];
+    if (again)
+        remember(feel, did);
+    memcpy(feel->out, feel->lambda, bytes);
+    memcpy(feel->out_gap, feel->gap, bytes);
+    memcpy(feel->did, did, bytes);
+    if (feel->kept == 0)
+        return;
+    dots(feel, rows, did, share);
+    solve_small(feel->kept, feel->product, share);
+    for (int k = 0; k < feel->kept; k++)
+        for (int i = 0; i < rows && share[k] != 0; i++)
+        {
+            feel->lambda[i] -= share[k] * feel->way[k][i];
+            feel->gap[i] -= share[k] * feel->way_gap[k][i];
+        }
+}
+
+// Back to what the sweep before led to: other contacts bear, or slip, than those of whose ways the guess was made.
+static void go_back(tdFeel *feel)
+{
+    size_t bytes = 3 * (size_t)feel->local->n * sizeof(double);
+    memcpy(feel->lambda, feel->out, bytes);
+    memcpy(feel->gap, feel->out_gap, bytes);
+    feel->kept = feel->next = 0;
+}
+
+// Sweeps until forces stay, or as many as there may be. A sweep from where others led counts only if it changes less
+// than they did.
+static void solve(tdFeel *feel, tdFelt *out)
+{
+    const tdFeelSettings *settings = &feel->settings;
+    size_t bytes = 3 * (size_t)feel->local->n * sizeof(double);
+    double best = INFINITY;
+    int plain = 0; // sweeps since the last that was led astray
+    bool again = false, guessed = false;
+    out->converged = false;
+    while (out->sweeps < settings->sweeps && !out->converged)
+    {
+        memcpy(feel->last, feel->lambda, bytes);
+        double residual = sweep(feel);
+        out->sweeps++;
+        plain++;
+        if (guessed && residual > 1.5 * best)
+        {
+            go_back(feel);
+            plain = 0;
+            again = guessed = false;
+            continue;
+        }
+        out->residual = best = residual;
+        out->converged = residual <= settings->tolerance;
+        if (plain < settings->plain || out->sweeps >= settings->sweeps || out->converged)
+            continue;
+        hasten(feel, again);
+        again = guessed = true;
+    }
+}
+
 // What slipped, or is open, has its tangential gap where it is now.
 static void keep_slip(tdFeel *feel, tdFelt *out)
 {
@@ -145,6 +301,8 @@ static void keep_slip(tdFeel *feel, tdFelt *out)
     {
         const double *lambda = feel->lambda + 3 * c;
         double most = local->contact[c].mu * lambda[2];
+        if (local->contact[c].bond)
+            continue;
         bool bears = lambda[2] > 0, slips = bears && hypot(lambda[0], lambda[1]) >= most * (1 - 1e-9);
         out->active += bears && !local->contact[c].inner;
         out->slipping += slips && !local->contact[c].inner;
@@ -161,16 +319,12 @@ static void sum_forces(const tdFeel *feel, tdFelt *out)
     const tdLocal *local = feel->local;
     for (int c = 0; c < local->n; c++)
     {
-        double force[3] = {0, 0, 0}, torque[3];
         for (int r = 0; r < 3; r++)
             for (int k = 0; k < 3; k++)
-                force[k] += feel->lambda[3 * c + r] * local->contact[c].direction[r][k];
-        td_cross3(local->contact[c].arm, force, torque);
-        for (int k = 0; k < 3; k++)
-        {
-            out->force[k] += force[k];
-            out->torque[k] += torque[k];
-        }
+            {
+                out->force[k] += feel->lambda[3 * c + r] * local->contact[c].direction[r][k];
+                out->torque[k] += feel->lambda[3 * c + r] * feel->moment[3 * c + r][k];
+            }
     }
 }
 
@@ -205,13 +359,7 @@ void td_feel(tdFeel *feel, const tdCoupling *coupling, const tdPose *device, dou
     if (feel->local->n > 0)
     {
         place_gaps(feel, device, fmin(age, settings->ahead * h) + feel->local->lead);
-        out->converged = false;
-        while (out->sweeps < settings->sweeps && !out->converged)
-        {
-            out->residual = sweep(feel);
-            out->converged = out->residual <= settings->tolerance;
-            out->sweeps++;
-        }
+        solve(feel, out);
         keep_slip(feel, out);
         sum_forces(feel, out);
         td_coupling_tip(coupling, device, out->force, out->torque);

@@ -4,7 +4,8 @@
 //
 //     0 <= gap_n _|_ lambda_n >= 0,   |lambda_t| <= mu lambda_n,   gap_t = 0 inside of the cone, against lambda_t on it
 //
-// by Gauss-Seidel over the contacts, from the forces of the tick before, with a bound on the sweeps. Efforts are forces
+// by Gauss-Seidel over the contacts, from the forces of the tick before, with a bound on the sweeps; where some do not
+// suffice, the next begin where the last lead. Efforts are forces
 // [N] and gaps displacements [m]: nothing of it depends on the time step or on the period of the loop.
 //
 // What slips stays where it slipped to: tangential gaps are counted from there on, so that friction turns round with
@@ -13,9 +14,12 @@
 #include "base/isa.h"
 #include "haptic/local.h"
 
+#define TD_FEEL_WAYS 8 // of sweeps that are remembered
+
 typedef struct tdFeelSettings
 {
     int sweeps;       ///< most in a tick
+    int plain;        ///< sweeps after which the next ones begin where the last ones lead
     double tolerance; ///< change of forces in a sweep at which it ends, relative to the largest
     double ahead;     ///< steps for which surfaces are taken to go on moving
     double late;      ///< steps after which a model is late, and the force fades
@@ -32,6 +36,16 @@ typedef struct tdFeel
     double lambda[TD_LOCAL_ROWS];
     double slip[TD_LOCAL_ROWS]; ///< tangential rows: where what slipped has come to [m]
     double gap[TD_LOCAL_ROWS];
+    double moment[TD_LOCAL_ROWS][3]; ///< of the rows of the local model, about the tool's origin
+    // What sweeps did, by which later ones get along faster.
+    double last[TD_LOCAL_ROWS];                        ///< forces before the sweep
+    double out[TD_LOCAL_ROWS], out_gap[TD_LOCAL_ROWS]; ///< after the one before, and
+    double did[TD_LOCAL_ROWS];                         ///< what it changed
+    int kept, next;                                    ///< ways from sweep to sweep that are known
+    double way[TD_FEEL_WAYS][TD_LOCAL_ROWS];           ///< of forces
+    double way_gap[TD_FEEL_WAYS][TD_LOCAL_ROWS];       ///< of gaps
+    double change[TD_FEEL_WAYS][TD_LOCAL_ROWS];        ///< of what sweeps do
+    double product[TD_FEEL_WAYS][TD_FEEL_WAYS];        ///< of these with each other
 } tdFeel;
 
 /// What a hand feels.
@@ -56,3 +70,6 @@ void td_feel(tdFeel *feel, const tdCoupling *coupling, const tdPose *device, dou
 // Kernels: gap += C' force, C the three rows of a contact, one after the other.
 void td_feel_push_portable(int rows, const double *C, const double force[3], double *gap);
 void td_feel_push_avx2(int rows, const double *C, const double force[3], double *gap);
+/// out[k] = a . b_k, of n vectors b_k with a stride.
+void td_feel_dots_portable(int rows, int n, const double *b, int stride, const double *a, double *out);
+void td_feel_dots_avx2(int rows, int n, const double *b, int stride, const double *a, double *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What forces of one contact do to all gaps: see feel.h.
+// What forces of one contact do to all gaps, and products of ways: see feel.h.
 #include "base/simd.h"
 #include "haptic/feel.h"
 
@@ -12,4 +12,18 @@ void TD_ISA(td_feel_push)(int rows, const double *C, const double force[3], doub
                                td4_load(c + j) * force[2]);
     for (; j < rows; j++)
         gap[j] += a[j] * force[0] + b[j] * force[1] + c[j] * force[2];
+}
+
+void TD_ISA(td_feel_dots)(int rows, int n, const double *b, int stride, const double *a, double *out)
+{
+    for (int k = 0; k < n; k++, b += stride)
+    {
+        td4 sum = td4_set(0);
+        int j = 0;
+        for (; j + TD_LANES <= rows; j += TD_LANES)
+            sum += td4_load(a + j) * td4_load(b + j);
+        out[k] = sum[0] + sum[1] + sum[2] + sum[3];
+        for (; j < rows; j++)
+            out[k] += a[j] * b[j];
+    }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the problem of a step to the local model of a tool. See local.h.
-#include "haptic/local.h"
+#include "haptic/local_bond.h"
+#include "haptic/local_patch.h"
 
 #include "base/lapack.h"
 #include "base/vector.h"
@@ -33,6 +34,7 @@ tdStatus td_local_create(const tdModel *model, int body, const tdCoupling *coupl
     }
     maker->body = body;
     maker->coupling = *coupling;
+    maker->attached = td_local_has_bonds(maker, model);
     *out = maker;
     return TD_OK;
 }
@@ -46,6 +48,8 @@ void td_local_free(tdLocalMaker *maker)
     free(maker->touched);
     free(maker->list);
     free(maker->members);
+    free(maker->bond_rows);
+    free(maker->bond_work);
     free(maker->root);
     free(maker->work);
     free(maker);
@@ -53,20 +57,13 @@ void td_local_free(tdLocalMaker *maker)
 
 // ---------------------------------------------------------------- which contacts
 
-// The tool, and all that follows it.
-static bool is_tool(const tdLocalMaker *maker, const tdModel *model, int body)
-{
-    const tdBody *b = &model->bodies[body];
-    return body == maker->body || (b->guided != NULL && b->guided->follows == maker->body);
-}
-
 // +1: the tool is side B, which a positive impulse pushes along the normal; -1: side A; 0: neither.
 static int tool_sign(const tdLocalMaker *maker, const tdModel *model, const tdContact *contact)
 {
     const tdContactCollider *colliders = model->contact->colliders;
-    return is_tool(maker, model, colliders[contact->b.collider].body)   ? 1
-           : is_tool(maker, model, colliders[contact->a.collider].body) ? -1
-                                                                        : 0;
+    return td_local_is_tool(maker, model, colliders[contact->b.collider].body)   ? 1
+           : td_local_is_tool(maker, model, colliders[contact->a.collider].body) ? -1
+                                                                                 : 0;
 }
 
 static const tdContact *contact_of(const tdProblem *problem, const tdContactState *cs, int32_t c)
@@ -172,16 +169,16 @@ static bool choose(tdLocalMaker *maker, const tdModel *model, const tdState *sta
         n += contact != NULL && bears(problem, c) && tool_sign(maker, model, contact) != 0;
         inner += is_inner(maker, model, state, n_held, held, c);
     }
-    if (n + inner > TD_LOCAL_CONTACTS)
+    if (n + inner > td_local_room(maker))
         n_held = inner = 0;
-    int most = n + inner < TD_LOCAL_CONTACTS ? TD_LOCAL_CONTACTS - n - inner : 0;
+    int most = n + inner < td_local_room(maker) ? td_local_room(maker) - n - inner : 0;
     n_open = choose_open(maker, model, cs, problem, most, open, left_out);
     n += n_open + inner;
     int64_t rooms[2] = {maker->member_room, maker->member_room};
-    if (n > maker->member_room)
+    if (n + TD_LOCAL_BOND_BLOCKS > maker->member_room)
     {
-        if (!td_grow((void **)&maker->list, &rooms[0], n, sizeof *maker->list) ||
-            !td_grow((void **)&maker->members, &rooms[1], n, sizeof *maker->members))
+        if (!td_grow((void **)&maker->list, &rooms[0], n + TD_LOCAL_BOND_BLOCKS, sizeof *maker->list) ||
+            !td_grow((void **)&maker->members, &rooms[1], n + TD_LOCAL_BOND_BLOCKS, sizeof *maker->members))
             return false;
         maker->member_room = rooms[0] < rooms[1] ? rooms[0] : rooms[1];
     }
@@ -228,7 +225,7 @@ static bool root_of(int n, const double *G, double *B)
 
 // Marks rows of the tool and rows of others that give way: G = -d(gamma)/d(v_c) of their laws is not zero. root: 9 a
 // constraint, B with B B' = G, of the tool's own negative. Returns how many rows of others there are.
-static int mark(const tdLocalMaker *maker, const tdProblem *problem)
+static int mark(const tdLocalMaker *maker, const tdModel *model, const tdProblem *problem)
 {
     int others = 0;
     for (int32_t c = 0, k = 0; c < problem->n_constraints; c++)
@@ -237,6 +234,7 @@ static int mark(const tdLocalMaker *maker, const tdProblem *problem)
         double gamma[TD_SAP_ROWS], G[9], *root = maker->root + 9 * (int64_t)c;
         bool of_tool = k < maker->n_members && maker->list[k] == c;
         k += of_tool;
+        of_tool = of_tool || td_local_is_bond(maker, model, problem->owner[c]);
         maker->touched[c] = of_tool;
         root[0] = -1;
         if (of_tool || others + law->rows > MOST_OTHERS)
@@ -292,10 +290,11 @@ static void make_inner(const tdLocalMaker *maker, const tdProblem *problem, int6
     }
 }
 
-// Row i of the tool's in the dual.
+// Row i of the tool's in the dual: of its contacts, then of what it is attached to.
 static int64_t row_of(const tdLocalMaker *maker, int64_t i)
 {
-    return maker->dual.first[maker->list[i / 3]] + i % 3;
+    int64_t n = 3 * (int64_t)maker->n_members;
+    return i < n ? maker->dual.first[maker->list[i / 3]] + i % 3 : maker->bond_rows[i - n].at;
 }
 
 // W of the tool's rows: W_tt - W_to B (I + B' W_oo B)^-1 B' W_ot. That is J (A + J_o' G J_o)^-1 J' of them.
@@ -303,7 +302,7 @@ static tdStatus condense(tdLocalMaker *maker, const tdProblem *problem, int othe
 {
     const tdDual *dual = &maker->dual;
     int64_t m = dual->n, o = others;
-    int n = 3 * maker->n_members;
+    int n = 3 * maker->n_members + maker->n_bond_rows;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++)
             W[i * n + j] = dual->W[row_of(maker, i) * m + row_of(maker, j)];
@@ -335,16 +334,23 @@ static tdStatus condense(tdLocalMaker *maker, const tdProblem *problem, int othe
 static void last_impulses(const tdLocalMaker *maker, const tdLocal *local, double s, double *gamma)
 {
     const tdLocal *last = maker->last;
+    double wrench[2][3] = {{0}}, lever2 = maker->lever * maker->lever;
     memset(gamma, 0, 3 * (size_t)local->n * sizeof *gamma);
     for (int i = 0; i < last->n; i++)
     {
         const tdLocalContact *from = &last->contact[i];
         double force[3] = {0, 0, 0}, nearest = INFINITY;
         int at = -1;
-        for (int k = 0; k < local->n && !from->inner; k++)
+        for (int r = 0; r < 3 && from->bond; r++)
+            for (int k = 0; k < 3; k++)
+            {
+                wrench[0][k] += from->force[r] * from->direction[r][k];
+                wrench[1][k] += from->force[r] * from->couple[r][k];
+            }
+        for (int k = 0; k < local->n && !from->inner && !from->bond; k++)
         {
             double d[3];
-            if (local->contact[k].inner)
+            if (local->contact[k].inner || local->contact[k].bond)
                 continue;
             td_subtract3(from->arm, local->contact[k].arm, d);
             if (td_dot3(d, d) < nearest)
@@ -358,6 +364,36 @@ static void last_impulses(const tdLocalMaker *maker, const tdLocal *local, doubl
                 force[k] += from->force[r] * from->direction[r][k];
         for (int r = 0; r < 3 && at >= 0; r++)
             gamma[3 * at + r] += s * td_dot3(force, local->contact[at].direction[r]);
+    }
+    for (int i = 0; i < 3 * local->n; i++)
+    {
+        const tdLocalContact *to = &local->contact[i / 3];
+        if (to->bond)
+            gamma[i] = s * (td_dot3(wrench[0], to->direction[i % 3]) + td_dot3(wrench[1], to->couple[i % 3]) / lever2);
+    }
+}
+
+// By how much the motion of a contact's rows grew in the step, of bodies that keep all of theirs: where forces stay as
+// they are it grows as much in the next.
+static void gain(const tdModel *model, const tdState *state, int32_t c, const tdContact *contact, double out[3])
+{
+    const tdSapConstraint *constraint = &state->problem->constraints[c];
+    const tdContactSide *sides[2] = {&contact->a, &contact->b};
+    memset(out, 0, 3 * sizeof *out);
+    for (int i = 0; i < 2; i++)
+    {
+        int b = body_of(model, sides[i]);
+        const tdBody *body = &model->bodies[b];
+        const tdContactBody *mine = &state->contact->bodies[b];
+        for (int64_t k = 0; k < body->count && keeps(model, state, b) >= 1; k++)
+        {
+            int32_t column = td_contact_column(mine, k);
+            double change = state->v[body->first + k] - state->v_start[body->first + k];
+            for (int s = 0; s < constraint->sides && column >= 0; s++)
+                for (int32_t j = 0; j < constraint->side[s].count && constraint->side[s].block == mine->block; j++)
+                    for (int r = 0; r < 3 && constraint->side[s].columns[j] == column; r++)
+                        out[r] += constraint->side[s].J[(int64_t)r * constraint->side[s].count + j] * change;
+        }
     }
 }
 
@@ -373,7 +409,9 @@ static void describe_inner(const tdModel *model, const tdState *state, int32_t c
         out->force[r] = problem->gamma[row] / model->scheme.s;
         out->rate[r] = problem->v_c[row] + problem->drift[row];
     }
+    gain(model, state, c, contact_of(problem, state->contact, c), member->gain);
     member->keeps = 1;
+    member->free = true;
 }
 
 // What the rows of a contact say of the tool: directions, place, friction, force; and how its surface moved.
@@ -403,6 +441,7 @@ static void describe(const tdLocalMaker *maker, const tdModel *model, const tdSt
     td_place(&after, at, to);
     td_subtract3(to, local->tool.t, out->arm);
     member->keeps = keeps(model, state, body_of(model, sign > 0 ? &contact->a : &contact->b));
+    member->free = member->keeps >= 1;
     for (int r = 0; r < 3; r++)
     {
         int64_t row = TD_SAP_ROWS * (int64_t)c + r;
@@ -416,6 +455,7 @@ static void describe(const tdLocalMaker *maker, const tdModel *model, const tdSt
         }
     }
     double torque[3];
+    gain(model, state, c, contact, member->gain);
     td_cross3(out->arm, member->force, torque);
     for (int k = 0; k < 3; k++)
     {
@@ -429,136 +469,18 @@ static void describe(const tdLocalMaker *maker, const tdModel *model, const tdSt
 static void go_on(tdLocalMaker *maker, const double *W)
 {
     const tdDual *dual = &maker->dual;
-    int64_t n = 3 * (int64_t)maker->n_members;
+    int64_t touch = 3 * (int64_t)maker->n_members, n = touch + maker->n_bond_rows;
     for (int64_t i = 0; i < n; i++)
     {
-        tdLocalMember *member = &maker->members[i / 3];
-        double alone = dual->W[row_of(maker, i) * (dual->n + 1)];
-        if (member->rows.force[2] > 0)
-            member->rows.rate[i % 3] *= alone > 0 ? member->keeps * W[i * (n + 1)] / alone : 0;
-    }
-}
-
-// ---------------------------------------------------------------- patches
-
-static double distance2(const tdLocalMember *a, const tdLocalMember *b)
-{
-    double d[3];
-    td_subtract3(a->rows.arm, b->rows.arm, d);
-    return td_dot3(d, d);
-}
-
-// Where there are more contacts than rows, neighbours become one: patches about points that are as far from each other
-// as they can be. Within a patch forces keep their shares.
-static int make_patches(tdLocalMaker *maker)
-{
-    tdLocalMember *list = maker->members;
-    int n = maker->n_members, patches = n <= TD_LOCAL_CONTACTS ? n : TD_LOCAL_CONTACTS;
-    for (int i = 0; i < n; i++)
-    {
-        list[i].patch = n <= TD_LOCAL_CONTACTS ? i : 0;
-        list[i].away = n <= TD_LOCAL_CONTACTS ? 0 : distance2(&list[i], &list[0]);
-    }
-    for (int p = 1; p < patches && n > TD_LOCAL_CONTACTS; p++)
-    {
-        int next = 0;
-        for (int i = 1; i < n; i++)
-            next = list[i].away > list[next].away ? i : next;
-        for (int i = 0; i < n; i++)
-        {
-            double d = distance2(&list[i], &list[next]);
-            if (d < list[i].away || i == next)
-            {
-                list[i].away = d;
-                list[i].patch = p;
-            }
-        }
-    }
-    double sum[TD_LOCAL_CONTACTS] = {0};
-    for (int i = 0; i < n; i++)
-        sum[list[i].patch] += list[i].rows.force[2];
-    for (int i = 0; i < n; i++)
-        list[i].share = sum[list[i].patch] > 0 ? list[i].rows.force[2] / sum[list[i].patch] : 1;
-    return patches;
-}
-
-// Directions, place, friction, force and rates of a patch: means by share. Its normal need not be of unit length.
-static void sum_patch(const tdLocalMaker *maker, int patch, tdLocalContact *out)
-{
-    double force[3] = {0, 0, 0}, rate[3] = {0, 0, 0}, normal[3], size;
-    *out = (tdLocalContact){.mu = 0};
-    for (int i = 0; i < maker->n_members; i++)
-    {
-        const tdLocalMember *member = &maker->members[i];
-        const tdLocalContact *rows = &member->rows;
-        if (member->patch != patch)
-            continue;
-        if (rows->inner) // it is alone
-        {
-            *out = *rows;
-            return;
-        }
-        out->mu += member->share * rows->mu;
-        out->force[2] += rows->force[2];
-        out->rate[2] += member->share * rows->rate[2];
-        for (int k = 0; k < 3; k++)
-        {
-            out->arm[k] += member->share * rows->arm[k];
-            out->direction[2][k] += member->share * rows->direction[2][k];
-            force[k] += member->force[k];
-            for (int r = 0; r < 3; r++)
-                rate[k] += member->share * rows->rate[r] * rows->direction[r][k];
-        }
-    }
-    size = sqrt(td_dot3(out->direction[2], out->direction[2]));
-    for (int k = 0; k < 3; k++)
-        normal[k] = size > 0 ? out->direction[2][k] / size : k == 2;
-    double frame[3][3];
-    td_contact_frame(normal, frame);
-    memcpy(out->direction, frame, 2 * sizeof frame[0]);
-    for (int k = 0; k < 3; k++)
-        force[k] -= out->force[2] * out->direction[2][k];
-    for (int r = 0; r < 2; r++)
-    {
-        out->force[r] = td_dot3(frame[r], force);
-        out->rate[r] = td_dot3(frame[r], rate);
-    }
-}
-
-// What a unit of each row of its patch is in the rows of a member.
-static void set_parts(tdLocalMember *member, const tdLocalContact *patch)
-{
-    for (int q = 0; q < 3; q++)
-    {
-        for (int r = 0; r < 3 && member->rows.inner; r++)
-            member->part[q][r] = q == r;
-        if (member->rows.inner)
-            continue;
-        for (int r = 0; r < 2; r++)
-            member->part[q][r] = member->share * td_dot3(member->rows.direction[q], patch->direction[r]);
-        member->part[q][2] = q == 2 ? member->share : 0;
-    }
-}
-
-// out = P' W P: the compliance of patches from that of their members, P of their parts.
-static void reduce(const tdLocalMaker *maker, const tdLocal *local, const double *W, double *out)
-{
-    int64_t m = 3 * (int64_t)maker->n_members, n = 3 * (int64_t)local->n;
-    memset(out, 0, (size_t)(n * n) * sizeof *out);
-    for (int64_t i = 0; i < m; i++)
-    {
-        const tdLocalMember *a = &maker->members[i / 3];
-        for (int j = 0; j < maker->n_members; j++)
-        {
-            const tdLocalMember *b = &maker->members[j];
-            const double *w = W + i * m + 3 * (int64_t)j;
-            for (int q = 0; q < 3; q++)
-            {
-                double value = w[0] * b->part[0][q] + w[1] * b->part[1][q] + w[2] * b->part[2][q];
-                for (int r = 0; r < 3; r++)
-                    out[(3 * a->patch + r) * n + 3 * b->patch + q] += a->part[i % 3][r] * value;
-            }
-        }
+        double alone = dual->W[row_of(maker, i) * (dual->n + 1)], share = alone > 0 ? W[i * (n + 1)] / alone : 0;
+        if (i >= touch)
+            maker->bond_rows[i - touch].rate *= maker->bond_rows[i - touch].keeps * share;
+        else if (maker->members[i / 3].rows.force[2] > 0)
+            maker->members[i / 3].rows.rate[i % 3] *= maker->members[i / 3].keeps * share;
+        if (i < touch)
+            maker->members[i / 3].rows.rate[i % 3] += share * maker->members[i / 3].gain[i % 3];
+        if (i < touch && i % 3 == 2)
+            maker->members[i / 3].keeps *= share;
     }
 }
 
@@ -570,13 +492,14 @@ static void finish_rows(tdLocalMaker *maker, const tdModel *model, tdLocal *loca
 {
     int rows = 3 * local->n;
     double per = model->scheme.c * model->scheme.s, gamma[TD_LOCAL_ROWS], now[TD_LOCAL_ROWS];
-    double gap[TD_LOCAL_CONTACTS] = {0}, R[TD_LOCAL_CONTACTS] = {0};
+    double gap[TD_LOCAL_CONTACTS] = {0}, R[TD_LOCAL_CONTACTS] = {0}, kept[TD_LOCAL_CONTACTS] = {0};
     bool moves = maker->has_last && maker->last->step + 1 == local->step && model->scheme.method != TD_METHOD_STATIC;
     last_impulses(maker, local, model->scheme.s, gamma);
     for (int i = 0; i < maker->n_members; i++)
     {
         const tdLocalMember *member = &maker->members[i];
         gap[member->patch] += member->share * member->gap;
+        kept[member->patch] += member->share * (member->free ? member->keeps : 0);
         // Near-rigid points and those of a given stiffness give way by themselves, along the normal.
         R[member->patch] += member->share * member->share * member->R;
     }
@@ -593,11 +516,12 @@ static void finish_rows(tdLocalMaker *maker, const tdModel *model, tdLocal *loca
             C[j] = per * (C[j] + (i == j && r == 2 ? R[i / 3] : 0));
             sum += C[j] * now[j];
         }
-        bool open = !(contact->force[2] > 0);
+        bool open = !(contact->force[2] > 0) && !contact->bond;
         contact->b[r] = (r == 2 && open ? gap[i / 3] : 0) - sum;
-        // What bears no force went on by itself but for what forces changed since. Of what bears one the motion is
-        // mostly the tool's, and to go on with that would push the tool about: see go_on().
-        contact->rate[r] = !moves ? 0 : open ? contact->rate[r] - change : contact->rate[r];
+        // What bears no force went on by itself but for what forces changed since: tissue that was let go of comes to
+        // rest, a free rigid body flies on. Of what bears one the motion is mostly the tool's, and to go on with that
+        // would push the tool about: see go_on().
+        contact->rate[r] = !moves ? 0 : open ? contact->rate[r] - (1 - kept[i / 3]) * change : contact->rate[r];
     }
 }
 
@@ -626,8 +550,11 @@ static void add_coupling(const tdLocalMaker *maker, tdLocal *local)
     double torque[TD_LOCAL_ROWS][3], force[TD_LOCAL_ROWS][3];
     for (int i = 0; i < rows; i++)
     {
-        memcpy(force[i], local->contact[i / 3].direction[i % 3], sizeof force[i]);
-        td_cross3(local->contact[i / 3].arm, force[i], torque[i]);
+        const tdLocalContact *contact = &local->contact[i / 3];
+        memcpy(force[i], contact->direction[i % 3], sizeof force[i]);
+        td_cross3(contact->arm, force[i], torque[i]);
+        if (contact->bond)
+            memcpy(torque[i], contact->couple[i % 3], sizeof torque[i]);
         td_coupling_tip(&maker->coupling, &local->tool, force[i], torque[i]);
     }
     for (int i = 0; i < rows; i++)
@@ -640,12 +567,12 @@ static tdStatus make_rows(tdLocalMaker *maker, const tdModel *model, tdState *st
     tdProblem *problem = state->problem;
     if (!choose(maker, model, state, &out->left_out))
         return td_fail_memory(error, "the local model");
-    if (maker->n_members == 0)
+    if (maker->n_members == 0 && !maker->attached)
         return TD_OK;
     if (!td_grow((void **)&maker->touched, &maker->touched_room, problem->n_constraints, sizeof *maker->touched) ||
         !td_grow((void **)&maker->root, &maker->root_room, 9 * (int64_t)problem->n_constraints, sizeof *maker->root))
         return td_fail_memory(error, "the local model");
-    out->others = mark(maker, problem);
+    out->others = mark(maker, model, problem);
     const tdSapProblem view = {.n_blocks = problem->n_blocks,
                                .n_constraints = problem->n_constraints,
                                .blocks = problem->blocks,
@@ -653,15 +580,22 @@ static tdStatus make_rows(tdLocalMaker *maker, const tdModel *model, tdState *st
     TD_TRY(td_dual_make(&maker->dual, &view, problem->factors, maker->touched, error));
     for (int k = 0; k < maker->n_members; k++)
         describe(maker, model, state, maker->list[k], out, &maker->members[k]);
+    TD_TRY(td_local_describe_bonds(maker, model, state, out, error));
     double *W = maker->dual.S; // of as many entries as the dual, and not needed any more
     TD_TRY(condense(maker, problem, out->others, W, error));
     go_on(maker, W);
-    out->n = make_patches(maker);
+    out->n = td_local_make_patches(maker);
+    if (maker->n_bond_rows > 0)
+    {
+        TD_TRY(td_local_reduce_bonds(maker, model, out, 3 * maker->n_members, W, &W, error));
+        for (int k = 0; k < TD_LOCAL_BOND_BLOCKS; k++)
+            maker->members[maker->n_members - TD_LOCAL_BOND_BLOCKS + k].patch = out->n++;
+    }
     for (int p = 0; p < out->n; p++)
-        sum_patch(maker, p, &out->contact[p]);
+        td_local_sum_patch(maker, p, &out->contact[p]);
     for (int k = 0; k < maker->n_members; k++)
-        set_parts(&maker->members[k], &out->contact[maker->members[k].patch]);
-    reduce(maker, out, W, out->C);
+        td_local_set_parts(&maker->members[k], &out->contact[maker->members[k].patch]);
+    td_local_reduce(maker, out, W, out->C);
     finish_rows(maker, model, out);
     add_coupling(maker, out);
     return TD_OK;

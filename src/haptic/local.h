@@ -10,6 +10,9 @@
 // a free rigid body which the tool touches has with others, where there is room: it may stick to a table as the hand
 // turns round, which no slope says of one that slides.
 //
+// What the tool is attached to holds it by many points, but all that a hand can do to them is move the tool: six rows
+// are left of them (local_bond.h).
+//
 // The simulation fills one after each step (td_local_publish) and hands it over by three slots (base/exchange.h):
 // neither side waits, and what the haptic thread reads is never written.
 #pragma once
@@ -26,6 +29,8 @@ typedef struct tdLocalContact
 {
     double direction[3][3]; ///< two tangents, normal
     double arm[3];          ///< from the tool's origin to the point, at x_ref [m]
+    bool bond;              ///< three of six rows of what the tool is attached to: see local_bond.h
+    double couple[3][3];    ///< of a bond: torque of a unit of its rows, about the tool's origin [m]
     bool inner;             ///< of a free body that the tool touches, with something else: the tool does not move it
     double mu;
     double force[3]; ///< of the step [N]
@@ -70,7 +75,9 @@ typedef struct tdLocalMember
     double force[3]; ///< in the world [N]
     double gap;      ///< at the end of the step [m]
     double R;        ///< of its law, along the normal
+    double gain[3];  ///< by which the motion of rows grew in the step, of bodies that keep all of theirs [m/s]
     double keeps;    ///< share of its velocity that the body which is touched keeps
+    bool free;       ///< that is all of it
     int patch;
     double share; ///< of the patch's force
     double part[3][3];
@@ -91,6 +98,13 @@ typedef struct tdLocalMaker
     int32_t *list; ///< constraints of the problem
     tdLocalMember *members;
     int64_t member_room;
+    bool attached; ///< attachments hold the tool
+    int n_bond_rows;
+    struct tdLocalBondRow *bond_rows; ///< local_bond.h
+    double bond_wrench[6];            ///< of the step, on the tool [N, N m]
+    double *bond_work;
+    int64_t bond_room, bond_work_room;
+    double lever; ///< mean distance of what the tool is attached to from its origin [m]
     double *root, *work;
     int64_t touched_room, root_room, work_room;
 } tdLocalMaker;

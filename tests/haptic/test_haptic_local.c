@@ -4,6 +4,8 @@
 #include "felt.h"
 #include "reduced.h"
 
+#include "core/rotation.h"
+
 #define COLUMN(law, nu, density)                                                                                       \
     "  - name: column\n"                                                                                               \
     "    mesh: {box: [[-0.05, -0.05, 0], [0.05, 0.05, 0.1]], cells: [2, 2, 2]}\n"                                      \
@@ -151,6 +153,109 @@ static void test_on_floor(void **unused)
         0, 40, (const double[6]){0, 0, -10e-3}, push, 0.05);
 }
 
+// ---------------------------------------------------------------- attached
+
+#define GLUED "attachments: [{name: glue, a: column, group: zmax, b: plate%s}]\n"
+
+// A plate that is glued onto a column: E A d / L, pulled and pushed, in the step, where the tool is and farther. The
+// glue gives way by itself where it is soft: 4 springs of 500 N/m before 1,000 N/m.
+static void test_glued(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 4; i++)
+    {
+        double sign = i % 2 == 0 ? 1 : -1, stiffness = i < 2 ? 1000 : 1 / (1. / 1000 + 1. / 2000);
+        touched *t = touched_create(
+            scene_model(
+                "tendril: 1\ngravity: [0, 0, 0]\ntime_step: 40 ms\nsteps: 10\nintegrator: {method: "
+                "backward_euler}\ncontact: {}\nbodies:\n" PLATE "  - name: column\n"
+                "    mesh: {box: [[-0.05, -0.05, 0], [0.05, 0.05, 0.1]], cells: [1, 1, 1], elements: hexahedra}\n"
+                "    material: {law: linear, young: 10 kPa, poisson: 0, density: 1}\n"
+                "    fixed: [{group: zmin}]\n" GLUED,
+                i < 2 ? "" : ", stiffness: 500 N/m"),
+            0, RIGID_COUPLING);
+        touched_place(t, (const double[6]){0, 0, sign * 4e-3});
+        touched_steps(t, 200);
+        assert_int_equal(t->local.n, 2);
+        tdFelt felt = touched_at(t, 0, 0, 0, 0);
+        double force = -sign * 4e-3 * stiffness;
+        assert_near(felt.force[2], force, 1e-2 * fabs(force));
+        assert_near(felt.force[2], t->local.force[2], 1e-9 * fabs(force));
+        assert_near(felt.force[0], 0, 1e-6 * fabs(force));
+        assert_true(felt.converged && felt.sweeps <= 3);
+        felt = touched_at(t, 0, 0, sign * 1e-3, 0);
+        assert_near(felt.force[2], 1.25 * force, 2e-2 * fabs(force));
+        felt = touched_at(t, 0, 0, -sign * 8e-3, 0); // the other way round: it holds, and does not let go
+        assert_near(felt.force[2], -force, 3e-2 * fabs(force));
+        touched_free(t);
+    }
+}
+
+// A step from the same state with the tool moved and turned comes to the force and torque that the local model said.
+static void check_turn(tdModel *model, int tool, int n, const double way[6], double tolerance)
+{
+    touched *t = touched_create(model, tool, RIGID_COUPLING);
+    tdKeptState *kept = NULL;
+    tdError error = {0};
+    const double start[6] = {0, 0, -2e-3, 0.05, 0, 0};
+    double there[6], turn[4], worst = 0, change = 0;
+    touched_place(t, start);
+    touched_steps(t, 60);
+    assert_ok(td_state_keep(model, t->state, &kept, &error), error);
+    touched_steps(t, 1);
+    assert_int_equal(t->local.n, n);
+    tdPose device = t->local.tool, by = {.t = {0, 0, 0}};
+    tdFelt here, felt;
+    td_feel(&t->feel, &t->coupling, &device, t->local.clock, &here);
+    td_rotation_from_vector(way + 3, turn);
+    td_rotation_matrix(turn, by.R);
+    device = td_pose_multiply(&by, &t->local.tool);
+    for (int k = 0; k < 3; k++)
+        device.t[k] = t->local.tool.t[k] + way[k];
+    td_feel(&t->feel, &t->coupling, &device, t->local.clock, &felt);
+    assert_ok(td_state_go_back(model, t->state, kept, &error), error);
+    for (int k = 0; k < 6; k++)
+        there[k] = start[k] + way[k];
+    touched_place(t, there);
+    touched_steps(t, 1);
+    for (int k = 0; k < 6; k++)
+    {
+        double size = k < 3 ? 1 : 0.05, now = k < 3 ? here.force[k] : here.torque[k - 3] / size;
+        double said = k < 3 ? felt.force[k] : felt.torque[k - 3] / size;
+        double came = k < 3 ? t->local.force[k] : t->local.torque[k - 3] / size;
+        change = fmax(change, fabs(came - now));
+        worst = fmax(worst, fabs(came - said));
+    }
+    print_message("%d rows: changes by %.4f N, off by %.4f N\n", 3 * n, change, worst);
+    assert_true(change > 0.05);
+    assert_true(worst < tolerance * change);
+    td_kept_state_free(kept);
+    touched_free(t);
+}
+
+// Glued by a face, by one point, by two; and glued to one body while it presses another.
+static void test_glued_turns(void **unused)
+{
+    (void)unused;
+    static const double ways[][6] = {{3e-4, 1e-4, -2e-4, 2e-3, 3e-3, 2e-3}, {3e-4, 1e-4, -2e-4, 2e-3, 0, 0}};
+    static const char *const points[] = {"group: zmax", "points: [[0.05, 0.05, 0.1]]",
+                                         "points: [[0.05, 0.05, 0.1], [-0.05, 0.05, 0.1]]"};
+    for (int i = 0; i < 6; i++)
+        check_turn(scene_model(HEAD "contact: {friction: 0.3, margin: 5 mm}\nbodies:\n" PLATE COLUMN(
+                                   "corotational_lagged", "0.4", "1000") "attachments: [{name: glue, a: column, %s, b: "
+                                                                         "plate}]\n",
+                               points[i / 2]),
+                   0, 2, ways[i % 2], 0.05);
+    static const double press[6] = {1e-4, 0, -3e-4, 0, 0, 0};
+    check_turn(scene_model(HEAD "contact: {friction: 2, margin: 2 mm, solver: nlcp}\nbodies:\n" PLATE COLUMN(
+                   "corotational_lagged", "0.4",
+                   "1000") "  - name: other\n    mesh: {box: [[0.07, -0.02, 0], [0.14, 0.02, 0.1]], cells: [2, 2, 2]}\n"
+                           "    material: {law: corotational_lagged, young: 10 kPa, poisson: 0.3, density: 1000}\n"
+                           "    fixed: [{group: zmin}]\n"
+                           "attachments: [{name: glue, a: column, group: zmax, b: plate}]\n"),
+               0, 6, press, 0.08);
+}
+
 // Reduced bodies, by elements and by polynomials.
 static void test_reduced(void **unused)
 {
@@ -256,9 +361,10 @@ static void test_refusals(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_column),   cmocka_unit_test(test_coupling), cmocka_unit_test(test_soft),
-        cmocka_unit_test(test_sticking), cmocka_unit_test(test_on_floor), cmocka_unit_test(test_reduced),
-        cmocka_unit_test(test_mass),     cmocka_unit_test(test_age),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_column),   cmocka_unit_test(test_coupling),    cmocka_unit_test(test_soft),
+        cmocka_unit_test(test_sticking), cmocka_unit_test(test_on_floor),    cmocka_unit_test(test_reduced),
+        cmocka_unit_test(test_mass),     cmocka_unit_test(test_age),         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_glued),    cmocka_unit_test(test_glued_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
