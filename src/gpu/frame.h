@@ -89,7 +89,7 @@ TD_BOTH void td_frame_commit(double *reference, const double *theta)
 }
 
 /// J, C and Ez at alpha + along rates.
-TD_APART void td_frame_inertia(const tdGpuPlan *plan, const double *alpha, const double *rates, double along,
+TD_BOTH void td_frame_inertia(const tdGpuPlan *plan, const double *alpha, const double *rates, double along,
                                tdLanes lanes, tdFrameInertia out)
 {
     int r = plan->r, n = r + 1;
@@ -208,7 +208,7 @@ TD_BOTH void td_frame_predict(const tdFrameInertia *at, int r, double h, const d
 
 /// Dead loads and weight on coordinate i of (alpha, x, theta), with the frame's R: sum over loads of input times force.
 /// value: of each load, the weight first.
-TD_APART double td_frame_load(const tdGpuPlan *plan, const double *gravity, const double *values, const double *alpha,
+TD_BOTH double td_frame_load(const tdGpuPlan *plan, const double *gravity, const double *values, const double *alpha,
                               const double *R, int i)
 {
     int r = plan->r;

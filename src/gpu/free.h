@@ -6,6 +6,7 @@
 //     A (v - v*) = J' gamma           contacts, and driven actuators as rows with bounds
 #pragma once
 #include "gpu/meet.h"
+#include "gpu/touch_solve.h"
 
 /// An entry of the tangent that was assembled, at Young's factor 1 and with damping: a device may have its own way.
 #if !defined(TD_STIFFNESS)
@@ -37,7 +38,7 @@ TD_BOTH tdFreeWork td_free_room(const tdGpuPlan *plan, const tdRobotWork *robot,
     work.touch = td_touch_room(plan, robot, lanes, near_, far_);
     near_ += td_touch_near(plan);
     work.start = td_frame_room(plan->r, near_);
-    work.end = td_frame_room(plan->r, work.touch.U); // before rows are staged there, and after
+    work.end = td_frame_room(plan->r, work.touch.room); // before a matrix is factored there, and after
     work.rhs = near_ + own;
     work.load = work.rhs + TD_WHOLE(plan->coords);
     work.values = work.load + TD_WHOLE(plan->coords);
@@ -152,7 +153,7 @@ TD_BOTH void td_free_keep(const tdGpuPlan *plan, const double *q, const double *
 
 // ---------------------------------------------------------------- the linear problem
 
-/// A in tiles, near and far, from the tangent and what actuators add to it: `left` rows u are still to be added.
+/// A, from the tangent and what actuators add to it.
 TD_BOTH void td_free_matrix(const tdGpuPlan *plan, const double *row, const double *q, tdFreeWork *work, tdLanes lanes)
 {
     tdTouchWork *touch = &work->touch;
@@ -160,20 +161,19 @@ TD_BOTH void td_free_matrix(const tdGpuPlan *plan, const double *row, const doub
     int r = plan->r, n = plan->coords;
     double of_mass = row[plan->at.mass] * (1 + plan->h * plan->alpha * row[plan->at.damping]),
            of_K = plan->h * plan->h * row[plan->at.young];
-    for (int t = lanes.lane; t < TD_SQUARE(n); t += lanes.n)
+    for (int t = lanes.lane; t < TD_MATRIX(n); t += lanes.n)
     {
-        int tile = t / TD_TILE_APART, place = t % TD_TILE_APART, rows, columns;
-        td_tile_place(tile, &rows, &columns);
-        int i = TD_TILE * rows + place / TD_TILE, j = TD_TILE * columns + place % TD_TILE;
+        int i, j, high, low;
+        td_matrix_place(t, &i, &j);
+        high = i > j ? i : j;
+        low = i > j ? j : i;
         double x = i == j;
-        if (place == 16)
-            x = 0;
-        else if (i < n && j <= i)
+        if (high < n)
         {
-            x = of_mass * td_frame_mass(plan, robot->tables, &work->start, i, j);
-            x += i < r ? of_K * TD_STIFFNESS(robot, r, i, j) : 0;
+            x = of_mass * td_frame_mass(plan, robot->tables, &work->start, high, low);
+            x += high < r ? of_K * TD_STIFFNESS(robot, r, high, low) : 0;
         }
-        touch->H[t] = x;
+        touch->A[t] = x;
     }
     TD_SYNC(lanes);
     for (int k = lanes.lane; k < td_row(r, r); k += lanes.n)
@@ -182,14 +182,16 @@ TD_BOTH void td_free_matrix(const tdGpuPlan *plan, const double *row, const doub
     td_robot_press(plan, q, lanes, robot);
     int left = td_robot_rows(plan, lanes, robot);
     td_robot_across(r, left, robot, lanes);
-    for (int i = lanes.lane; i < r; i += lanes.n)
-        for (int j = 0; j <= i; j++)
-            *td_tile_entry(touch->H, i, j) += robot->S[td_row(r, i) + j];
+    for (int t = lanes.lane; t < TD_MATRIX(n) && plan->actuators > 0; t += lanes.n)
+    {
+        int i, j;
+        td_matrix_place(t, &i, &j);
+        if (i < r && j < r)
+            touch->A[t] += robot->S[td_row(r, i > j ? i : j) + (i > j ? j : i)];
+    }
     TD_SYNC(lanes);
-    for (int t = lanes.lane; t < TD_SQUARE(n); t += lanes.n)
-        touch->A[t] = touch->H[t];
     for (int i = lanes.lane; i < touch->whole; i += lanes.n)
-        touch->scale[i] = 1 / sqrt(*td_tile_entry(touch->H, i, i));
+        touch->scale[i] = 1 / sqrt(td_matrix_diagonal(touch->A, i));
     TD_SYNC(lanes);
 }
 
@@ -324,32 +326,31 @@ TD_BOTH bool td_free_overlaps(const tdGpuPlan *plan, const tdTouchWork *work, td
 
 // ---------------------------------------------------------------- the step
 
-/// v from v*; 0, or why not.
+/// v from the right-hand side in star; 0, or why not.
 TD_BOTH int td_free_solve(const tdGpuPlan *plan, double *row, tdFreeWork *work, tdLanes lanes)
 {
     tdTouchWork *touch = &work->touch;
     const double *q = row + plan->at.q, *v = row + plan->at.v;
-    bool missed = false;
+    bool missed = false, crowded = false;
     if (plan->shapes > 0)
     {
         int found = td_touch_find(touch, q, v, row[plan->at.friction]);
-        if (found > plan->touches)
-            return TD_GPU_CROWDED;
-        touch->touches = found;
-        if (row[plan->at.steps] == 0 && td_free_overlaps(plan, touch, lanes))
-            return TD_GPU_OVERLAPS;
+        crowded = found > plan->touches;
+        touch->touches = crowded ? 0 : found;
     }
     td_free_boxes(plan, touch, lanes);
+    if (!td_touch_start(touch))
+        return TD_GPU_INDEFINITE;
+    if (crowded)
+        return TD_GPU_CROWDED;
+    if (row[plan->at.steps] == 0 && td_free_overlaps(plan, touch, lanes))
+        return TD_GPU_OVERLAPS;
     for (int i = lanes.lane; i < touch->whole; i += lanes.n)
-        touch->v[i] = touch->star[i];
+        touch->v[i] = touch->touches == 0 ? touch->star[i] : i < plan->coords ? v[i] : 0;
     TD_SYNC(lanes);
     if (touch->touches + touch->boxes == 0)
         return 0;
-    td_touch_weigh(touch);
-    td_tiles_times(plan->coords, touch->A, touch->star, lanes, touch->momentum);
-    for (int i = lanes.lane; i < touch->whole && touch->touches > 0; i += lanes.n)
-        touch->v[i] = i < plan->coords ? v[i] : 0;
-    TD_SYNC(lanes);
+    td_matrix_times(plan->coords, touch->A, touch->star, lanes, touch->momentum);
     if (!td_touch_solve(touch, &missed))
         return TD_GPU_NO_CONTACT;
     if (lanes.lane == 0)
@@ -395,13 +396,7 @@ TD_BOTH void td_free_advance(const tdGpuPlan *plan, double *row, const double *m
         touch->star[i] = sum - (i < r ? h * young * robot->f[i] : 0);
     }
     TD_SYNC(lanes);
-    bool definite = td_tiles_factor(n, lanes, touch->H);
-    int why = definite ? 0 : TD_GPU_INDEFINITE;
-    if (definite)
-    {
-        td_tiles_solve(n, touch->H, lanes, touch->star);
-        why = td_free_solve(plan, row, work, lanes);
-    }
+    int why = td_free_solve(plan, row, work, lanes);
     double bad = 0;
     for (int i = lanes.lane; i < n && why == 0; i += lanes.n)
         bad += !isfinite(touch->v[i]);

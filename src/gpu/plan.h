@@ -234,10 +234,12 @@ typedef struct tdGpuPlan
 #if defined(__CUDACC__)
 #define TD_BOTH   static __host__ __device__ __forceinline__
 #define TD_UNROLL _Pragma("unroll")
+#define TD_ROLL   _Pragma("unroll 1")
 #define TD_APART  static __host__ __device__ __noinline__
 #else
 #define TD_BOTH static inline
 #define TD_UNROLL
+#define TD_ROLL
 #define TD_APART static inline // too long to be in more than one place
 #endif
 

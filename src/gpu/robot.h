@@ -26,6 +26,10 @@ typedef struct tdLanes
 
 #if defined(__CUDA_ARCH__)
 #define TD_SYNC(lanes) __syncwarp((lanes).mask)
+TD_BOTH double td_lanes_across(tdLanes lanes, double x, int k)
+{
+    return __shfl_xor_sync(lanes.mask, x, k);
+}
 TD_BOTH double td_lanes_sum(tdLanes lanes, double x)
 {
     for (int k = 1; k < lanes.n; k *= 2)
