@@ -6,6 +6,7 @@
 #include "gpu/polynomial.cuh"
 #include "gpu/whole.cuh"
 
+#define TD_WARP      1 // free.h has one
 #define TD_STIFFNESS stiffness_of
 static __host__ __device__ double stiffness_of(const tdRobotWork *work, int r, int i, int j);
 #include "gpu/free.h"
@@ -344,16 +345,16 @@ static __host__ __device__ size_t apart_numbers(const tdGpuPlan *plan)
     return plan->at.width + (numbers_of(plan) + 1) / 2 * 2 + td_free_near(plan);
 }
 
-/// Robots that move as a whole or touch others: a warp takes one after the other. What free.h has no room for near by is
-/// in the device's memory, once for each warp.
-template <bool EXACT>
-static __global__ void __launch_bounds__(32) free_kernel(const __grid_constant__ Step step, double *far_)
+/// Robots that move as a whole or touch others: a warp takes one after the other, with matrices of N blocks (warp.h).
+/// What free.h has no room for near by is in the device's memory, once for each warp.
+template <bool EXACT, int N>
+static __global__ void __launch_bounds__(32, N == TD_WARP_FEW ? 12 : 6) free_kernel(const __grid_constant__ Step step, double *far_)
 {
     extern __shared__ double memory[];
     const tdGpuPlan *plan = &step.plan;
     const int width = plan->at.width;
-    const tdLanes lanes = {(int)threadIdx.x, 32, ~0u, 0};
-    double *row = memory;
+    const tdLanes lanes = {(int)threadIdx.x, 32, ~0u, N};
+    double *row = memory + td_free_near(plan);
     const char *tables = plan->arrays + plan->M;
     for (int robot = blockIdx.x; robot < step.n; robot += gridDim.x)
     {
@@ -364,7 +365,7 @@ static __global__ void __launch_bounds__(32) free_kernel(const __grid_constant__
         for (int i = lanes.lane; i < width; i += 32)
             row[i] = kept[i];
         __syncwarp();
-        tdRobotWork work = work_in(plan, memory + width, tables);
+        tdRobotWork work = work_in(plan, row + width, tables);
         tdAssembledRobot from = assembled_of(step, robot, step.constant);
         const bool goes = row[plan->at.status] == TD_GPU_GOES;
         take_inputs(step, robot, row, lanes, step.in);
@@ -379,7 +380,7 @@ static __global__ void __launch_bounds__(32) free_kernel(const __grid_constant__
                 work.from = &from;
                 odd = take_sums(step, robot, row, lanes, &work, &from, &energy);
             }
-            tdFreeWork own = td_free_room(plan, &work, lanes, memory + width + (numbers_of(plan) + 1) / 2 * 2,
+            tdFreeWork own = td_free_room(plan, &work, lanes, memory,
                                           far_ + blockIdx.x * (size_t)td_touch_far(plan));
             td_free_advance(plan, row, motion_at(step, row[plan->at.steps]), lanes, &work, &own, energy, odd);
             __syncwarp();
@@ -568,7 +569,10 @@ static AdvanceKernel warp_of(const tdGpuPlan *plan)
 
 static FreeKernel free_of(const tdGpuPlan *plan)
 {
-    return plan->precision == TD_GPU_SINGLE ? free_kernel<true> : free_kernel<false>;
+    const bool few = TD_WARP_ROWS(plan->coords) == TD_WARP_FEW;
+    if (plan->precision == TD_GPU_SINGLE)
+        return few ? free_kernel<true, TD_WARP_FEW> : free_kernel<true, TD_WARP_MANY>;
+    return few ? free_kernel<false, TD_WARP_FEW> : free_kernel<false, TD_WARP_MANY>;
 }
 
 // ---------------------------------------------------------------- fragments

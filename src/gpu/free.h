@@ -17,7 +17,8 @@
 TD_BOTH int64_t td_free_near(const tdGpuPlan *plan)
 {
     int64_t own = plan->frame != 0 ? TD_FRAME_NUMBERS(plan->r) : 0;
-    return td_touch_near(plan) + own + 2 * TD_WHOLE(plan->coords) + plan->loads + 2;
+    int64_t all = td_touch_near(plan) + own + 2 * TD_WHOLE(plan->coords) + plan->loads;
+    return (all + 1) / 2 * 2;
 }
 
 /// Of one robot.
@@ -337,6 +338,7 @@ TD_BOTH int td_free_solve(const tdGpuPlan *plan, double *row, tdFreeWork *work, 
         int found = td_touch_find(touch, q, v, row[plan->at.friction]);
         crowded = found > plan->touches;
         touch->touches = crowded ? 0 : found;
+        td_touch_mix(touch);
     }
     td_free_boxes(plan, touch, lanes);
     if (!td_touch_start(touch))

@@ -4,7 +4,8 @@
 //
 //     TD_WHOLE(n)              n, filled up
 //     TD_MATRIX(n)             doubles of a symmetric matrix
-//     TD_MATRIX_ROOM(plan)     doubles near by that work is done in, and TD_MATRIX_COLUMNS(plan) farther away
+//     TD_MATRIX_ROOM(n)        doubles near by that work is done in
+//     TD_MATRIX_COLUMNS(plan)  and farther away
 //     td_matrix_place()        row and column of each of the doubles
 //     td_matrix_times()        y = A x
 #pragma once

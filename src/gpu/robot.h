@@ -24,7 +24,7 @@ typedef struct tdLanes
     int shape;     ///< of the factor, for TD_FACTOR; 0: any
 } tdLanes;
 
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) || defined(TD_LANES)
 #define TD_SYNC(lanes) __syncwarp((lanes).mask)
 TD_BOTH double td_lanes_across(tdLanes lanes, double x, int k)
 {

@@ -13,8 +13,27 @@
 
 #define TD_WHOLE(n)             (TD_TILE * TD_TILES(n))
 #define TD_MATRIX(n)            TD_SQUARE(n)
-#define TD_MATRIX_ROOM(plan)    (TD_SQUARE((plan)->coords) + TD_STAGED * TD_WHOLE((plan)->coords)) // so has a frame
+#define TD_MATRIX_ROOM(n)       (TD_SQUARE(n) + TD_STAGED * TD_WHOLE(n)) // enough for an inertia of a frame too
 #define TD_MATRIX_COLUMNS(plan) (TD_SIDE_BY_SIDE * TD_WHOLE((plan)->coords))
+
+/// The same sizes.
+TD_BOTH int td_matrix_whole(int n, tdLanes lanes)
+{
+    (void)lanes;
+    return TD_WHOLE(n);
+}
+
+TD_BOTH int td_matrix_size(int n, tdLanes lanes)
+{
+    (void)lanes;
+    return TD_MATRIX(n);
+}
+
+TD_BOTH int td_matrix_room(int n, tdLanes lanes)
+{
+    (void)lanes;
+    return TD_MATRIX_ROOM(n);
+}
 
 TD_BOTH int td_tile(int i, int j)
 {

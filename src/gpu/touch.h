@@ -11,7 +11,7 @@
 #include "gpu/frame.h"
 #include "gpu/matrix.h"
 
-/// Numbers of a point that touches, each `plan->touches` from the next.
+/// Numbers of a point that touches, each TD_TOUCH_LANES from the next; points in groups of as many.
 enum
 {
     TD_TOUCH_PHI, // distance at the start [m]
@@ -34,7 +34,7 @@ enum
     TD_TOUCH_GAMMA = TD_TOUCH_V + 3,
     TD_TOUCH_DV = TD_TOUCH_GAMMA + 3,
     TD_TOUCH_PUSH = TD_TOUCH_DV + 3,    // Q' gamma
-    TD_TOUCH_SLOPE = TD_TOUCH_PUSH + 3, // 9: N Q with N'N = G; the first row is zero where it is open
+    TD_TOUCH_SLOPE = TD_TOUCH_PUSH + 3, // 9: N Q with N'N = G
     TD_TOUCH_NUMBERS = TD_TOUCH_SLOPE + 9
 };
 
@@ -72,31 +72,43 @@ typedef struct tdTouchWork
     const tdRobotWork *robot;
     tdLanes lanes;
     int n, whole; ///< coordinates; filled up with zeros
-    double R[9];  ///< of the frame; else 1
     // near
     double *A, *room;                                                   ///< matrix; TD_MATRIX_ROOM
     double *v, *star, *x, *p, *momentum, *force, *gradient, *dv, *best; ///< `whole` each
     double *scale;                                                      ///< 1 / sqrt(A_ii)
+    double *R;                                                          ///< of the frame; else 1
     // far
     double *columns, *touch, *box; ///< columns: see matrix.h
+    double *means;                 ///< rows of contacts that are means of points
     double *place;                 ///< 3 a point of the surface: where it is in the world, for shapes that are no planes
     int32_t *point;                ///< 3 a contact: points of the surface; -1: none
+    int32_t *row;                  ///< of a contact: the point whose rows it has; -1 - number: among means
     int32_t *shape;
+    int32_t *list;                 ///< of contacts that bear
     int touches, boxes;
 } tdTouchWork;
 
 #define TD_TOUCH_VECTORS 10
+#define TD_TOUCH_LANES   32
+#define TD_TOUCH_R       10 // doubles
+
+/// Doubles of rows of contacts that are means.
+TD_BOTH int64_t td_touch_means(const tdGpuPlan *plan)
+{
+    return plan->triangles > 0 ? 3 * (int64_t)plan->r * plan->touches : 0;
+}
 
 /// Doubles that are near and far.
 TD_BOTH int64_t td_touch_near(const tdGpuPlan *plan)
 {
-    return TD_MATRIX(plan->coords) + TD_MATRIX_ROOM(plan) + TD_TOUCH_VECTORS * TD_WHOLE(plan->coords);
+    return TD_MATRIX(plan->coords) + TD_MATRIX_ROOM(plan->coords) + TD_TOUCH_VECTORS * TD_WHOLE(plan->coords) + TD_TOUCH_R;
 }
 
 TD_BOTH int64_t td_touch_far(const tdGpuPlan *plan)
 {
-    int64_t touches = plan->touches;
-    return TD_MATRIX_COLUMNS(plan) + (TD_TOUCH_NUMBERS + 2) * touches + TD_BOX_NUMBERS * TD_BOX_ROWS +
+    int64_t touches = plan->touches, groups = (touches + TD_TOUCH_LANES - 1) / TD_TOUCH_LANES;
+    return TD_MATRIX_COLUMNS(plan) + TD_TOUCH_NUMBERS * TD_TOUCH_LANES * groups + 3 * touches +
+           TD_BOX_NUMBERS * TD_BOX_ROWS + td_touch_means(plan) +
            (plan->triangles > 0 ? 3 * (int64_t)plan->touch_points : 0) + 2;
 }
 
@@ -104,15 +116,17 @@ TD_BOTH tdTouchWork td_touch_room(const tdGpuPlan *plan, const tdRobotWork *robo
                                   double *far_)
 {
     tdTouchWork work;
-    int whole = TD_WHOLE(plan->coords);
+    int whole = td_matrix_whole(plan->coords, lanes);
+    int64_t groups = (plan->touches + TD_TOUCH_LANES - 1) / TD_TOUCH_LANES;
     work.plan = plan;
     work.robot = robot;
     work.lanes = lanes;
     work.n = plan->coords;
     work.whole = whole;
     work.A = near_;
-    work.room = work.A + TD_MATRIX(plan->coords);
-    work.v = work.room + TD_MATRIX_ROOM(plan);
+    work.room = work.A + td_matrix_size(plan->coords, lanes);
+    work.R = work.room + td_matrix_room(plan->coords, lanes);
+    work.v = work.R + TD_TOUCH_R;
     work.star = work.v + whole;
     work.x = work.star + whole;
     work.p = work.x + whole;
@@ -124,19 +138,24 @@ TD_BOTH tdTouchWork td_touch_room(const tdGpuPlan *plan, const tdRobotWork *robo
     work.scale = work.best + whole;
     work.columns = far_;
     work.touch = work.columns + TD_MATRIX_COLUMNS(plan);
-    work.box = work.touch + TD_TOUCH_NUMBERS * (int64_t)plan->touches;
-    work.place = work.box + TD_BOX_NUMBERS * TD_BOX_ROWS;
+    work.box = work.touch + TD_TOUCH_NUMBERS * TD_TOUCH_LANES * groups;
+    work.means = work.box + TD_BOX_NUMBERS * TD_BOX_ROWS;
+    work.place = work.means + td_touch_means(plan);
     work.point = (int32_t *)(work.place + (plan->triangles > 0 ? 3 * (int64_t)plan->touch_points : 0));
-    work.shape = work.point + 3 * plan->touches;
+    work.row = work.point + 3 * plan->touches;
+    work.shape = work.row + plan->touches;
+    work.list = work.shape + plan->touches;
     work.touches = work.boxes = 0;
-    for (int k = 0; k < 9; k++)
+    for (int k = lanes.lane; k < 9; k += lanes.n)
         work.R[k] = k % 4 == 0;
+    TD_SYNC(lanes);
     return work;
 }
 
 TD_BOTH double *td_touch_at(const tdTouchWork *work, int number, int k)
 {
-    return work->touch + (int64_t)number * work->plan->touches + k;
+    return work->touch + (int64_t)(k / TD_TOUCH_LANES) * (TD_TOUCH_NUMBERS * TD_TOUCH_LANES) +
+           number * TD_TOUCH_LANES + k % TD_TOUCH_LANES;
 }
 
 TD_BOTH double *td_box_at(const tdTouchWork *work, int number, int k)
@@ -146,18 +165,42 @@ TD_BOTH double *td_box_at(const tdTouchWork *work, int number, int k)
 
 // ---------------------------------------------------------------- points that touch
 
+/// How many lanes before this one have something, and how many have in all.
+TD_BOTH int td_lanes_before(tdLanes lanes, bool has, int *all)
+{
+#if defined(__CUDA_ARCH__) || defined(TD_LANES)
+    unsigned votes = __ballot_sync(lanes.mask, has);
+    *all = __popc(votes);
+    return __popc(votes & ((1u << lanes.lane) - 1));
+#else
+    (void)lanes;
+    *all = has;
+    return 0;
+#endif
+}
+
 /// Place of a point in the frame, or its velocity there (rest NULL): sum of modes, without the frame's own motion.
 TD_BOTH void td_touch_modes(const tdGpuPlan *plan, const double *rest, int point, const double *q, double *out)
 {
     const double *X = TD_GPU_ARRAY(plan, double, touch) + point;
-    int64_t points = plan->touch_points;
-    for (int c = 0; c < 3; c++)
+    int64_t points = plan->touch_points, apart = plan->r * points;
+    double x = 0, y = 0, z = 0;
+    if (rest != NULL)
     {
-        double sum = rest != NULL ? rest[c * points + point] : 0;
-        for (int j = 0; j < plan->r; j++, X += points)
-            sum += *X * q[j];
-        out[c] = sum;
+        x = rest[point];
+        y = rest[points + point];
+        z = rest[2 * points + point];
     }
+    for (int j = 0; j < plan->r; j++, X += points)
+    {
+        double at = q[j];
+        x += X[0] * at;
+        y += X[apart] * at;
+        z += X[2 * apart] * at;
+    }
+    out[0] = x;
+    out[1] = y;
+    out[2] = z;
 }
 
 /// The same of a mean of points; -1: no more.
@@ -193,38 +236,46 @@ TD_BOTH void td_touch_speed(const tdTouchWork *work, const int32_t *points, cons
         u[c] += back[c] + turned[c];
 }
 
-/// Column j of P of contact k: three numbers.
-TD_BOTH void td_touch_rows(const tdTouchWork *work, int k, int j, double *out)
+/// Rows of contacts that are means of points.
+TD_BOTH void td_touch_mix(const tdTouchWork *work)
 {
     const tdGpuPlan *plan = work->plan;
     int r = plan->r;
-    if (j < r)
+    TD_SYNC(work->lanes);
+    for (int k = 0; k < work->touches && plan->triangles > 0; k++)
     {
-        const double *X = TD_GPU_ARRAY(plan, double, touch_rows) + j, *own;
         const int32_t *points = work->point + 3 * k;
-        own = X + 3 * (int64_t)points[0] * r;
-        double share = points[1] < 0 ? 1 : *td_touch_at(work, TD_TOUCH_SHARE, k);
-        out[0] = share * own[0];
-        out[1] = share * own[r];
-        out[2] = share * own[2 * r];
-        for (int m = 1; m < 3 && points[1] >= 0 && points[m] >= 0; m++)
+        if (work->row[k] >= 0)
+            continue;
+        for (int at = work->lanes.lane; at < 3 * r; at += work->lanes.n)
         {
-            own = X + 3 * (int64_t)points[m] * r;
-            share = *td_touch_at(work, TD_TOUCH_SHARE + m, k);
-            out[0] += share * own[0];
-            out[1] += share * own[r];
-            out[2] += share * own[2 * r];
+            const double *X = TD_GPU_ARRAY(plan, double, touch_rows) + at;
+            double sum = 0;
+            for (int m = 0; m < 3 && points[m] >= 0; m++)
+                sum += *td_touch_at(work, TD_TOUCH_SHARE + m, k) * X[3 * (int64_t)points[m] * r];
+            work->means[3 * (int64_t)k * r + at] = sum;
         }
-        return;
     }
-    for (int c = 0; c < 3; c++) // R', and (w x y)_c
-    {
-        int d = j - r - 3;
-        double turned = d == (c + 1) % 3   ? *td_touch_at(work, TD_TOUCH_Y + (c + 2) % 3, k)
-                        : d == (c + 2) % 3 ? -*td_touch_at(work, TD_TOUCH_Y + (c + 1) % 3, k)
-                                           : 0;
-        out[c] = j >= work->n ? 0 : j < r + 3 ? work->R[3 * (j - r) + c] : turned;
-    }
+    TD_SYNC(work->lanes);
+}
+
+/// Rows P of contact k over the modes.
+TD_BOTH const double *td_touch_rows(const tdTouchWork *work, int k)
+{
+    int row = work->row[k];
+    const double *from = row < 0 ? work->means : TD_GPU_ARRAY(work->plan, double, touch_rows);
+    return from + 3 * (int64_t)work->plan->r * (row < 0 ? -1 - row : row);
+}
+
+/// Number c of them over coordinate j of the frame, from 0 on: R', and (e_j x y)_c.
+TD_BOTH double td_touch_frame(const tdTouchWork *work, int k, int c, int j)
+{
+    int d = j - 3;
+    if (j < 3)
+        return work->R[3 * j + c];
+    return d == c                 ? 0
+           : (c - d + 3) % 3 == 2 ? *td_touch_at(work, TD_TOUCH_Y + (d + 1) % 3, k)
+                                  : -*td_touch_at(work, TD_TOUCH_Y + (d + 2) % 3, k);
 }
 
 /// J_i v of all constraints, to the numbers from `contact` on and to `box`.
@@ -258,33 +309,6 @@ TD_BOTH void td_touch_times(const tdTouchWork *work, const double *v, int contac
     TD_SYNC(lanes);
 }
 
-/// force = J' gamma, from the impulses in the axes of the body.
-TD_BOTH void td_touch_transposed(const tdTouchWork *work)
-{
-    const tdGpuPlan *plan = work->plan;
-    tdLanes lanes = work->lanes;
-    int r = plan->r;
-    TD_SYNC(lanes);
-    for (int j = lanes.lane; j < work->whole; j += lanes.n)
-    {
-        double sum = 0;
-        for (int k = 0; k < work->touches; k++)
-        {
-            double x = *td_touch_at(work, TD_TOUCH_PUSH, k), y = *td_touch_at(work, TD_TOUCH_PUSH + 1, k),
-                   z = *td_touch_at(work, TD_TOUCH_PUSH + 2, k), row[3];
-            if (x == 0 && y == 0 && z == 0)
-                continue;
-            td_touch_rows(work, k, j, row);
-            sum += row[0] * x + row[1] * y + row[2] * z;
-        }
-        for (int k = 0; k < work->boxes && j < r; k++)
-            sum += work->robot->S[td_row(r, r + 1 + (int)*td_box_at(work, TD_BOX_ACTUATOR, k)) + j] *
-                   *td_box_at(work, TD_BOX_GAMMA, k);
-        work->force[j] = sum;
-    }
-    TD_SYNC(lanes);
-}
-
 // ---------------------------------------------------------------- laws
 
 /// R of contact k, and what follows from it and mu.
@@ -309,9 +333,17 @@ typedef struct tdTouchLaw
     double y[3], gamma[3]; ///< gamma = P(y)
     double mu, across[2];  ///< across: direction of y along the surface
     double turning;        ///< mu times the normal impulse, by |y| along the surface
-    bool sticks, slides;
+    bool sticks;           ///< else it slides
 } tdTouchLaw;
 
+/// Whether contact k is open at a velocity. Resistance makes no difference to that.
+TD_BOTH bool td_touch_open(const tdTouchWork *work, int k, const double *v)
+{
+    double mu = *td_touch_at(work, TD_TOUCH_MU, k), away = v[2] - *td_touch_at(work, TD_TOUCH_DRAWN, k);
+    return away >= 0 && away * away >= mu * mu * (v[0] * v[0] + v[1] * v[1]) && (away > 0 || mu == 0 || v[0] != 0 || v[1] != 0);
+}
+
+/// Of one that is not.
 TD_BOTH tdTouchLaw td_touch_law(const tdTouchWork *work, int k, const double *v)
 {
     tdTouchLaw out;
@@ -320,8 +352,7 @@ TD_BOTH tdTouchLaw td_touch_law(const tdTouchWork *work, int k, const double *v)
            y2 = (*td_touch_at(work, TD_TOUCH_DRAWN, k) - v[2]) * *td_touch_at(work, TD_TOUCH_KN, k),
            along = sqrt(y0 * y0 + y1 * y1);
     out.sticks = mu > 0 && along <= mu * y2;
-    out.slides = !out.sticks && !(y2 <= -hat * along);
-    double normal = out.sticks ? y2 : out.slides ? (y2 + hat * along) * *td_touch_at(work, TD_TOUCH_PART, k) : 0,
+    double normal = out.sticks ? y2 : fmax((y2 + hat * along) * *td_touch_at(work, TD_TOUCH_PART, k), 0.0),
            turn = mu > 0 && along > 0 ? 1 / along : 0;
     out.mu = mu;
     out.across[0] = y0 * turn;
@@ -344,7 +375,7 @@ TD_BOTH void td_touch_acts(const tdTouchWork *work, int k, const tdTouchLaw *law
 {
     double Q[9], root = *td_touch_at(work, TD_TOUCH_ROOT, k), t0 = law->across[0], t1 = law->across[1];
     double normal = *td_touch_at(work, TD_TOUCH_ROOT + (law->sticks ? 1 : 2), k),
-           turning = law->slides ? root * sqrt(law->turning) : 0, slides = law->slides ? normal * law->mu : 0;
+           turning = root * sqrt(law->turning), slides = normal * law->mu;
     for (int e = 0; e < 9; e++)
         Q[e] = *td_touch_at(work, TD_TOUCH_Q + e, k);
     for (int c = 0; c < 3; c++)
@@ -353,7 +384,7 @@ TD_BOTH void td_touch_acts(const tdTouchWork *work, int k, const tdTouchLaw *law
         *td_touch_at(work, TD_TOUCH_PUSH + c, k) =
             Q[c] * law->gamma[0] + Q[3 + c] * law->gamma[1] + Q[6 + c] * law->gamma[2];
         *td_touch_at(work, TD_TOUCH_SLOPE + c, k) =
-            law->sticks ? root * Q[c] : law->slides ? slides * (t0 * Q[c] + t1 * Q[3 + c]) + normal * Q[6 + c] : 0;
+            law->sticks ? root * Q[c] : slides * (t0 * Q[c] + t1 * Q[3 + c]) + normal * Q[6 + c];
         *td_touch_at(work, TD_TOUCH_SLOPE + 3 + c, k) =
             law->sticks ? root * Q[3 + c] : turning * (t0 * Q[3 + c] - t1 * Q[c]);
         *td_touch_at(work, TD_TOUCH_SLOPE + 6 + c, k) = law->sticks ? normal * Q[6 + c] : 0;

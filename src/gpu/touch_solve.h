@@ -13,6 +13,7 @@
 typedef struct tdTouchCost
 {
     double cost, gradient, size;
+    int bearing; ///< contacts that are not open, work->list
 } tdTouchCost;
 
 /// At v, with p = A (v - v*) and the velocities of constraints there: gamma, slopes, force, gradient.
@@ -22,8 +23,30 @@ TD_BOTH tdTouchCost td_touch_evaluate(const tdTouchWork *work)
     tdTouchCost out;
     double cost = 0, squares[3] = {0, 0, 0};
     TD_SYNC(lanes);
-    for (int k = lanes.lane; k < work->touches; k += lanes.n)
+    out.bearing = 0;
+    for (int first = 0; first < work->touches; first += lanes.n)
     {
+        int k = first + lanes.lane, all, place;
+        bool bears = false;
+        if (k < work->touches)
+        {
+            double v[3];
+            for (int c = 0; c < 3; c++)
+            {
+                v[c] = *td_touch_at(work, TD_TOUCH_V + c, k);
+                *td_touch_at(work, TD_TOUCH_GAMMA + c, k) = 0;
+            }
+            bears = !td_touch_open(work, k, v);
+        }
+        place = out.bearing + td_lanes_before(lanes, bears, &all);
+        if (bears)
+            work->list[place] = k;
+        out.bearing += all;
+    }
+    TD_SYNC(lanes);
+    for (int m = lanes.lane; m < out.bearing; m += lanes.n)
+    {
+        int k = work->list[m];
         double v[3];
         for (int c = 0; c < 3; c++)
             v[c] = *td_touch_at(work, TD_TOUCH_V + c, k);
@@ -40,7 +63,7 @@ TD_BOTH tdTouchCost td_touch_evaluate(const tdTouchWork *work)
         *td_box_at(work, TD_BOX_GAMMA, k) = gamma;
         *td_box_at(work, TD_BOX_SLOPE, k) = sqrt(slope);
     }
-    td_touch_transposed(work);
+    td_touch_transposed(work, out.bearing);
     for (int i = lanes.lane; i < work->whole; i += lanes.n)
     {
         double scale = work->scale[i], p = work->p[i], force = work->force[i], a = scale * (p - force),
@@ -60,11 +83,12 @@ TD_BOTH tdTouchCost td_touch_evaluate(const tdTouchWork *work)
 
 /// Contacts that bear are taken to stick, with the impulses that go with it, where friction can stop them within the
 /// step (solve/sap.c). Returns how many that changes.
-TD_BOTH double td_touch_hold(const tdTouchWork *work)
+TD_BOTH double td_touch_hold(const tdTouchWork *work, int bearing)
 {
     double changed = 0;
-    for (int k = work->lanes.lane; k < work->touches; k += work->lanes.n)
+    for (int m = work->lanes.lane; m < bearing; m += work->lanes.n)
     {
+        int k = work->list[m];
         double v[3], mu = *td_touch_at(work, TD_TOUCH_MU, k), normal = *td_touch_at(work, TD_TOUCH_GAMMA + 2, k);
         for (int c = 0; c < 3; c++)
             v[c] = *td_touch_at(work, TD_TOUCH_V + c, k);
@@ -74,7 +98,6 @@ TD_BOTH double td_touch_hold(const tdTouchWork *work)
             continue;
         changed += 1;
         law.sticks = true;
-        law.slides = false;
         for (int c = 0; c < 3; c++)
             law.gamma[c] = law.y[c];
         td_touch_acts(work, k, &law);
@@ -96,16 +119,18 @@ TD_BOTH void td_touch_slope(const tdTouchWork *work, double a, double start, dou
             dv[c] = *td_touch_at(work, TD_TOUCH_DV + c, k);
             v[c] = *td_touch_at(work, TD_TOUCH_V + c, k) + a * dv[c];
         }
-        tdTouchLaw law = td_touch_law(work, k, v);
         for (int c = 0; c < 3; c++)
-            d += (*td_touch_at(work, TD_TOUCH_GAMMA + c, k) - law.gamma[c]) * dv[c];
+            d += *td_touch_at(work, TD_TOUCH_GAMMA + c, k) * dv[c];
+        if (td_touch_open(work, k, v))
+            continue;
+        tdTouchLaw law = td_touch_law(work, k, v);
         double k_t = *td_touch_at(work, TD_TOUCH_KT, k), k_n = *td_touch_at(work, TD_TOUCH_KN, k),
                along = law.across[0] * dv[0] + law.across[1] * dv[1],
                beside = law.across[0] * dv[1] - law.across[1] * dv[0], both = law.mu * along + dv[2];
-        dd += law.sticks   ? k_t * (dv[0] * dv[0] + dv[1] * dv[1]) + k_n * (dv[2] * dv[2])
-              : law.slides ? *td_touch_at(work, TD_TOUCH_PART, k) * k_n * (both * both) +
-                                 law.turning * k_t * (beside * beside)
-                           : 0;
+        d -= law.gamma[0] * dv[0] + law.gamma[1] * dv[1] + law.gamma[2] * dv[2];
+        dd += law.sticks ? k_t * (dv[0] * dv[0] + dv[1] * dv[1]) + k_n * (dv[2] * dv[2])
+                         : *td_touch_at(work, TD_TOUCH_PART, k) * k_n * (both * both) +
+                               law.turning * k_t * (beside * beside);
     }
     for (int k = lanes.lane; k < work->boxes; k += lanes.n)
     {
@@ -211,14 +236,14 @@ TD_BOTH bool td_touch_newton(const tdTouchWork *work, bool *missed)
         if (!bound)
         {
             TD_SYNC(lanes);
-            stick = stick && td_touch_hold(work) > 0;
+            stick = stick && td_touch_hold(work, at.bearing) > 0;
             if (stick) // with gamma as it is inside the cone
             {
-                td_touch_transposed(work);
+                td_touch_transposed(work, at.bearing);
                 for (int i = lanes.lane; i < work->whole; i += lanes.n)
                     work->gradient[i] = work->p[i] - work->force[i];
             }
-            if (!td_touch_direction(work))
+            if (!td_touch_direction(work, at.bearing))
                 return false;
             td_matrix_times(work->n, work->A, work->dv, lanes, work->x);
             td_touch_times(work, work->dv, TD_TOUCH_DV, TD_BOX_DV);

@@ -3,6 +3,35 @@
 #pragma once
 #include "gpu/touch.h"
 
+/// Column j of P of contact k: three numbers.
+TD_BOTH void td_touch_column(const tdTouchWork *work, int k, int j, double *out)
+{
+    int r = work->plan->r;
+    for (int c = 0; c < 3; c++)
+        out[c] = j < r ? td_touch_rows(work, k)[c * r + j] : j < work->n ? td_touch_frame(work, k, c, j - r) : 0;
+}
+
+/// force = J' gamma, from the impulses in the axes of the body.
+TD_BOTH void td_touch_transposed(const tdTouchWork *work, int bearing)
+{
+    int r = work->plan->r;
+    for (int j = 0; j < work->whole; j++)
+        work->force[j] = 0;
+    for (int m = 0; m < bearing; m++)
+        for (int j = 0; j < work->n; j++)
+        {
+            int k = work->list[m];
+            double row[3];
+            td_touch_column(work, k, j, row);
+            for (int c = 0; c < 3; c++)
+                work->force[j] += row[c] * *td_touch_at(work, TD_TOUCH_PUSH + c, k);
+        }
+    for (int k = 0; k < work->boxes; k++)
+        for (int j = 0; j < r; j++)
+            work->force[j] += work->robot->S[td_row(r, r + 1 + (int)*td_box_at(work, TD_BOX_ACTUATOR, k)) + j] *
+                              *td_box_at(work, TD_BOX_GAMMA, k);
+}
+
 /// w = |P A^-1 P'| / 3 of each contact, J A^-1 J' of each row with bounds, with the factor of A in H.
 TD_BOTH void td_touch_weigh(const tdTouchWork *work)
 {
@@ -19,7 +48,7 @@ TD_BOTH void td_touch_weigh(const tdTouchWork *work)
         {
             double row[3];
             int c = k / work->whole, j = k % work->whole;
-            td_touch_rows(work, first + c, j, row);
+            td_touch_column(work, first + c, j, row);
             for (int e = 0; e < 3; e++)
                 X[j * TD_SIDE_BY_SIDE + 3 * c + e] = row[e];
         }
@@ -80,23 +109,23 @@ TD_BOTH bool td_touch_start(const tdTouchWork *work)
 }
 
 /// dv = -(A + J'G J)^-1 gradient. False: not definite.
-TD_BOTH bool td_touch_direction(const tdTouchWork *work)
+TD_BOTH bool td_touch_direction(const tdTouchWork *work, int bearing)
 {
     const int r = work->plan->r, whole = work->whole;
     double *H = work->room, *U = H + TD_MATRIX(work->n);
     int staged = 0;
     for (int k = 0; k < TD_MATRIX(work->n); k++)
         H[k] = work->A[k];
-    for (int k = 0; k < work->touches + work->boxes; k++)
+    for (int m = 0; m < bearing + work->boxes; m++)
     {
         if (staged + 3 > TD_STAGED)
         {
             td_tiles_add(work->n, staged, U, work->lanes, H);
             staged = 0;
         }
-        if (k >= work->touches)
+        if (m >= bearing)
         {
-            int box = k - work->touches;
+            int box = m - bearing;
             double slope = *td_box_at(work, TD_BOX_SLOPE, box);
             if (slope == 0)
                 continue;
@@ -107,14 +136,13 @@ TD_BOTH bool td_touch_direction(const tdTouchWork *work)
             continue;
         }
         double slope[9];
+        int k = work->list[m];
         for (int e = 0; e < 9; e++)
             slope[e] = *td_touch_at(work, TD_TOUCH_SLOPE + e, k);
-        if (slope[0] == 0 && slope[1] == 0 && slope[2] == 0)
-            continue;
         for (int j = 0; j < whole; j++)
         {
             double x[3];
-            td_touch_rows(work, k, j, x);
+            td_touch_column(work, k, j, x);
             for (int c = 0; c < 3; c++)
                 U[(staged + c) * whole + j] =
                     slope[3 * c] * x[0] + slope[3 * c + 1] * x[1] + slope[3 * c + 2] * x[2];

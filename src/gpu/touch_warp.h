@@ -4,22 +4,12 @@
 #pragma once
 #include "gpu/touch.h"
 
-/// Number c of row P of contact k over coordinate j; `own`: where those of the frame are.
-TD_BOTH double td_warp_row(const tdTouchWork *work, int k, int c, int j)
+/// Where number 0 of column j of rows P of contact k is, j below n; *apart: how far the next two are.
+TD_BOTH const double *td_warp_column(const tdTouchWork *work, int k, int j, int *apart)
 {
-    const tdGpuPlan *plan = work->plan;
-    int r = plan->r;
-    if (j >= r)
-        return j < work->n ? work->columns[TD_WARP_FRAME * (int64_t)k + 8 * c + j - r] : 0;
-    const double *X = TD_GPU_ARRAY(plan, double, touch_rows) + c * r + j;
-    const int32_t *points = work->point + 3 * k;
-    double x = X[3 * (int64_t)points[0] * r];
-    if (points[1] < 0)
-        return x;
-    x *= *td_touch_at(work, TD_TOUCH_SHARE, k);
-    for (int m = 1; m < 3 && points[m] >= 0; m++)
-        x += *td_touch_at(work, TD_TOUCH_SHARE + m, k) * X[3 * (int64_t)points[m] * r];
-    return x;
+    int r = work->plan->r;
+    *apart = j < r ? r : 8;
+    return j < r ? td_touch_rows(work, k) + j : work->columns + TD_WARP_FRAME * (int64_t)k + j - r;
 }
 
 /// Rows of all contacts over the coordinates of a frame.
@@ -28,16 +18,8 @@ TD_BOTH void td_warp_frames(const tdTouchWork *work)
     tdLanes lanes = work->lanes;
     TD_SYNC(lanes);
     for (int at = lanes.lane; at < TD_WARP_FRAME * work->touches && work->plan->frame != 0; at += lanes.n)
-    {
-        int k = at / TD_WARP_FRAME, c = at % TD_WARP_FRAME / 8, j = at % 8, d = j - 3;
-        double x = 0;
-        if (j < 3)
-            x = work->R[3 * j + c];
-        else if (d < 3 && d != c) // (e_d x y)_c
-            x = (c - d + 3) % 3 == 2 ? *td_touch_at(work, TD_TOUCH_Y + (d + 1) % 3, k)
-                                     : -*td_touch_at(work, TD_TOUCH_Y + (d + 2) % 3, k);
-        work->columns[at] = x;
-    }
+        work->columns[at] =
+            at % 8 < 6 ? td_touch_frame(work, at / TD_WARP_FRAME, at % TD_WARP_FRAME / 8, at % 8) : 0;
     TD_SYNC(lanes);
 }
 
@@ -87,7 +69,12 @@ TD_BOTH void td_warp_weigh(int N, const tdTouchWork *work, double (*L)[2], doubl
         {
             TD_UNROLL
             for (int s = 0; s < 2; s++)
-                a[i][s] = mine ? td_warp_row(work, k, c, 8 * i + 4 * s + t) : 0;
+            {
+                const int j = 8 * i + 4 * s + t;
+                int apart = 0;
+                const double *x = mine && j < work->n ? td_warp_column(work, k, j, &apart) : NULL;
+                a[i][s] = x != NULL ? x[c * apart] : 0;
+            }
         }
         td_warp_squares(N, lanes, a, Z, (lanes.lane & 16) + 4 * (c == 2 ? 0 : c + 1) + t, &self, &other);
         double square = c < 3 ? self * self + 2 * other * other : 0;
@@ -149,40 +136,41 @@ TD_BOTH void td_warp_add(int N, const double *u, double (*L)[2])
     }
 }
 
-TD_BOTH bool td_warp_direction(int N, const tdTouchWork *work)
+/// The root of the slope of contact k, of which a lane has row t.
+TD_BOTH void td_warp_slope(const tdTouchWork *work, int k, double *slope)
 {
-    const tdGpuPlan *plan = work->plan;
+    const int t = work->lanes.lane & 3;
+    for (int c = 0; c < 3; c++)
+        slope[c] = t < 3 ? *td_touch_at(work, TD_TOUCH_SLOPE + 3 * t + c, k) : 0;
+}
+
+TD_BOTH bool td_warp_direction(int N, const tdTouchWork *work, int bearing)
+{
     tdLanes lanes = work->lanes;
-    const int g = lanes.lane >> 2, t = lanes.lane & 3, r = plan->r;
-    const double *X = TD_GPU_ARRAY(plan, double, touch_rows);
-    double L[TD_WARP_PAIRS(TD_WARP_MANY)][2], M[TD_WARP_MANY][2], u[TD_WARP_MANY];
+    const int g = lanes.lane >> 2, t = lanes.lane & 3, r = work->plan->r;
+    double L[TD_WARP_PAIRS(TD_WARP_MANY)][2], M[TD_WARP_MANY][2], u[TD_WARP_MANY], next[3];
     TD_SYNC(lanes);
     td_warp_load(N, lanes, work->A, L);
-    for (int k = 0; k < work->touches; k++)
+    int after = bearing > 0 ? work->list[0] : 0;
+    if (bearing > 0)
+        td_warp_slope(work, after, next);
+    TD_ROLL
+    for (int m = 0; m < bearing; m++)
     {
-        double slope[3] = {0, 0, 0};
-        for (int c = 0; c < 3 && t < 3; c++)
-            slope[c] = *td_touch_at(work, TD_TOUCH_SLOPE + 3 * t + c, k);
-        if (!TD_ANY(t == 0 && (slope[0] != 0 || slope[1] != 0 || slope[2] != 0)))
-            continue;
-        const double *own = X + 3 * (int64_t)work->point[3 * k] * r,
-                     *frame = work->columns + TD_WARP_FRAME * (int64_t)k - r;
-        if (work->point[3 * k + 1] >= 0)
+        const int k = after;
+        double slope[3] = {next[0], next[1], next[2]};
+        if (m + 1 < bearing) // on its way while this one is done
         {
-            TD_UNROLL
-            for (int i = 0; i < N; i++)
-                u[i] = slope[0] * td_warp_row(work, k, 0, 8 * i + g) + slope[1] * td_warp_row(work, k, 1, 8 * i + g) +
-                       slope[2] * td_warp_row(work, k, 2, 8 * i + g);
+            after = work->list[m + 1];
+            td_warp_slope(work, after, next);
         }
-        else
+        const double *own = td_touch_rows(work, k), *frame = work->columns + TD_WARP_FRAME * (int64_t)k - r;
+        TD_UNROLL
+        for (int i = 0; i < N; i++)
         {
-            TD_UNROLL
-            for (int i = 0; i < N; i++)
-            {
-                const int j = 8 * i + g, apart = j < r ? r : 8;
-                const double *x = (j < r ? own : frame) + j;
-                u[i] = j < work->n ? slope[0] * x[0] + slope[1] * x[apart] + slope[2] * x[2 * apart] : 0;
-            }
+            const int j = 8 * i + g, apart = j < r ? r : 8;
+            const double *x = (j < r ? own : frame) + j;
+            u[i] = j < work->n ? slope[0] * x[0] + slope[1] * x[apart] + slope[2] * x[2 * apart] : 0;
         }
         td_warp_add(N, u, L);
     }
@@ -201,6 +189,30 @@ TD_BOTH bool td_warp_direction(int N, const tdTouchWork *work)
     return good;
 }
 
+/// force = J' gamma, from the impulses in the axes of the body.
+TD_BOTH void td_touch_transposed(const tdTouchWork *work, int bearing)
+{
+    tdLanes lanes = work->lanes;
+    TD_SYNC(lanes);
+    for (int j = lanes.lane; j < work->whole; j += lanes.n)
+    {
+        const int column = j < work->n ? j : 0;
+        double sum = 0;
+        TD_UNROLL_BY(4)
+        for (int m = 0; m < bearing; m++)
+        {
+            int k = work->list[m], apart;
+            const double *x = td_warp_column(work, k, column, &apart);
+            sum += x[0] * *td_touch_at(work, TD_TOUCH_PUSH, k) + x[apart] * *td_touch_at(work, TD_TOUCH_PUSH + 1, k) +
+                   x[2 * apart] * *td_touch_at(work, TD_TOUCH_PUSH + 2, k);
+        }
+        for (int k = 0; k < work->boxes; k++)
+            sum += td_warp_box(work, k, column) * *td_box_at(work, TD_BOX_GAMMA, k);
+        work->force[j] = j < work->n ? sum : 0;
+    }
+    TD_SYNC(lanes);
+}
+
 /// star = A^-1 star, and w of what touches. False: A is not definite.
 TD_BOTH bool td_touch_start(const tdTouchWork *work)
 {
@@ -208,8 +220,8 @@ TD_BOTH bool td_touch_start(const tdTouchWork *work)
 }
 
 /// dv = -(A + J'G J)^-1 gradient. False: not definite.
-TD_BOTH bool td_touch_direction(const tdTouchWork *work)
+TD_BOTH bool td_touch_direction(const tdTouchWork *work, int bearing)
 {
-    return work->lanes.shape == TD_WARP_FEW ? td_warp_direction(TD_WARP_FEW, work)
-                                            : td_warp_direction(TD_WARP_MANY, work);
+    return work->lanes.shape == TD_WARP_FEW ? td_warp_direction(TD_WARP_FEW, work, bearing)
+                                            : td_warp_direction(TD_WARP_MANY, work, bearing);
 }

@@ -16,9 +16,28 @@
 
 #define TD_WHOLE(n)             (8 * TD_WARP_ROWS(n))
 #define TD_MATRIX(n)            (64 * TD_WARP_PAIRS(TD_WARP_ROWS(n)))
-#define TD_MATRIX_ROOM(plan)    (64 * TD_WARP_ROWS((plan)->coords)) // an inertia of a frame has room there too
+#define TD_MATRIX_ROOM(n)       (64 * TD_WARP_ROWS(n)) // an inertia of a frame has room there too
 #define TD_MATRIX_COLUMNS(plan) (TD_WARP_FRAME * (int64_t)((plan)->frame != 0 ? (plan)->touches : 0))
 #define TD_WARP_FRAME           24 // numbers of a contact there: 3 rows over the frame's coordinates, each filled up to 8
+
+/// The same sizes, of the lanes' shape, which is a constant of a kernel.
+TD_BOTH int td_matrix_whole(int n, tdLanes lanes)
+{
+    (void)n;
+    return 8 * lanes.shape;
+}
+
+TD_BOTH int td_matrix_size(int n, tdLanes lanes)
+{
+    (void)n;
+    return 64 * TD_WARP_PAIRS(lanes.shape);
+}
+
+TD_BOTH int td_matrix_room(int n, tdLanes lanes)
+{
+    (void)n;
+    return 64 * lanes.shape;
+}
 
 #if defined(__CUDACC__)
 #define TD_FROM(x, lane) __shfl_sync(~0u, x, lane)
