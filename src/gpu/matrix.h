@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix of a robot that moves as a whole or touches something, in double precision: in the registers of a warp on a
-// device (TD_WARP), in tiles for one lane. Both have
+// The matrix of a robot that moves as a whole or touches something, in double precision: in the registers of a warp on
+// a device (TD_WARP), in tiles for one lane. Both have
 //
 //     TD_WHOLE(n)              n, filled up
 //     TD_MATRIX(n)             doubles of a symmetric matrix

@@ -44,6 +44,11 @@ TD_BOTH double td_lanes_most(tdLanes lanes, double x)
 }
 #else
 #define TD_SYNC(lanes) ((void)(lanes))
+TD_BOTH double td_lanes_across(tdLanes lanes, double x, int k)
+{
+    (void)lanes;
+    return k == 0 ? x : 0;
+}
 TD_BOTH double td_lanes_sum(tdLanes lanes, double x)
 {
     (void)lanes;

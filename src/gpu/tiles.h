@@ -6,10 +6,10 @@
 #include "gpu/robot.h"
 
 #define TD_TILE         4
-#define TD_TILES(n)     (((n) + TD_TILE - 1) / TD_TILE)                 // in a row
+#define TD_TILES(n)     (((n) + TD_TILE - 1) / TD_TILE)              // in a row
 #define TD_SQUARE(n)    (16 * (TD_TILES(n) * (TD_TILES(n) + 1) / 2)) // doubles of a matrix
-#define TD_STAGED       9                                               // rows that are added together
-#define TD_SIDE_BY_SIDE 30                                              // columns that are solved together
+#define TD_STAGED       9                                            // rows that are added together
+#define TD_SIDE_BY_SIDE 30                                           // columns that are solved together
 
 #define TD_WHOLE(n)             (TD_TILE * TD_TILES(n))
 #define TD_MATRIX(n)            TD_SQUARE(n)

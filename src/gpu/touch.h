@@ -80,11 +80,11 @@ typedef struct tdTouchWork
     // far
     double *columns, *touch, *box; ///< columns: see matrix.h
     double *means;                 ///< rows of contacts that are means of points
-    double *place;                 ///< 3 a point of the surface: where it is in the world, for shapes that are no planes
-    int32_t *point;                ///< 3 a contact: points of the surface; -1: none
-    int32_t *row;                  ///< of a contact: the point whose rows it has; -1 - number: among means
+    double *place;  ///< 3 a point of the surface: where it is in the world, for shapes that are no planes
+    int32_t *point; ///< 3 a contact: points of the surface; -1: none
+    int32_t *row;   ///< of a contact: the point whose rows it has; -1 - number: among means
     int32_t *shape;
-    int32_t *list;                 ///< of contacts that bear
+    int32_t *list; ///< of contacts that bear
     int touches, boxes;
 } tdTouchWork;
 
@@ -101,7 +101,8 @@ TD_BOTH int64_t td_touch_means(const tdGpuPlan *plan)
 /// Doubles that are near and far.
 TD_BOTH int64_t td_touch_near(const tdGpuPlan *plan)
 {
-    return TD_MATRIX(plan->coords) + TD_MATRIX_ROOM(plan->coords) + TD_TOUCH_VECTORS * TD_WHOLE(plan->coords) + TD_TOUCH_R;
+    return TD_MATRIX(plan->coords) + TD_MATRIX_ROOM(plan->coords) + TD_TOUCH_VECTORS * TD_WHOLE(plan->coords) +
+           TD_TOUCH_R;
 }
 
 TD_BOTH int64_t td_touch_far(const tdGpuPlan *plan)
@@ -154,8 +155,8 @@ TD_BOTH tdTouchWork td_touch_room(const tdGpuPlan *plan, const tdRobotWork *robo
 
 TD_BOTH double *td_touch_at(const tdTouchWork *work, int number, int k)
 {
-    return work->touch + (int64_t)(k / TD_TOUCH_LANES) * (TD_TOUCH_NUMBERS * TD_TOUCH_LANES) +
-           number * TD_TOUCH_LANES + k % TD_TOUCH_LANES;
+    return work->touch + (int64_t)(k / TD_TOUCH_LANES) * (TD_TOUCH_NUMBERS * TD_TOUCH_LANES) + number * TD_TOUCH_LANES +
+           k % TD_TOUCH_LANES;
 }
 
 TD_BOTH double *td_box_at(const tdTouchWork *work, int number, int k)
@@ -340,7 +341,8 @@ typedef struct tdTouchLaw
 TD_BOTH bool td_touch_open(const tdTouchWork *work, int k, const double *v)
 {
     double mu = *td_touch_at(work, TD_TOUCH_MU, k), away = v[2] - *td_touch_at(work, TD_TOUCH_DRAWN, k);
-    return away >= 0 && away * away >= mu * mu * (v[0] * v[0] + v[1] * v[1]) && (away > 0 || mu == 0 || v[0] != 0 || v[1] != 0);
+    return away >= 0 && away * away >= mu * mu * (v[0] * v[0] + v[1] * v[1]) &&
+           (away > 0 || mu == 0 || v[0] != 0 || v[1] != 0);
 }
 
 /// Of one that is not.
@@ -374,8 +376,8 @@ TD_BOTH tdTouchLaw td_touch_law(const tdTouchWork *work, int k, const double *v)
 TD_BOTH void td_touch_acts(const tdTouchWork *work, int k, const tdTouchLaw *law)
 {
     double Q[9], root = *td_touch_at(work, TD_TOUCH_ROOT, k), t0 = law->across[0], t1 = law->across[1];
-    double normal = *td_touch_at(work, TD_TOUCH_ROOT + (law->sticks ? 1 : 2), k),
-           turning = root * sqrt(law->turning), slides = normal * law->mu;
+    double normal = *td_touch_at(work, TD_TOUCH_ROOT + (law->sticks ? 1 : 2), k), turning = root * sqrt(law->turning),
+           slides = normal * law->mu;
     for (int e = 0; e < 9; e++)
         Q[e] = *td_touch_at(work, TD_TOUCH_Q + e, k);
     for (int c = 0; c < 3; c++)

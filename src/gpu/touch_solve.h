@@ -52,8 +52,8 @@ TD_BOTH tdTouchCost td_touch_evaluate(const tdTouchWork *work)
             v[c] = *td_touch_at(work, TD_TOUCH_V + c, k);
         tdTouchLaw law = td_touch_law(work, k, v);
         td_touch_acts(work, k, &law);
-        cost += *td_touch_at(work, TD_TOUCH_RT, k) * (law.gamma[0] * (law.y[0] - 0.5 * law.gamma[0]) +
-                                                      law.gamma[1] * (law.y[1] - 0.5 * law.gamma[1])) +
+        cost += *td_touch_at(work, TD_TOUCH_RT, k) *
+                    (law.gamma[0] * (law.y[0] - 0.5 * law.gamma[0]) + law.gamma[1] * (law.y[1] - 0.5 * law.gamma[1])) +
                 *td_touch_at(work, TD_TOUCH_RN, k) * law.gamma[2] * (law.y[2] - 0.5 * law.gamma[2]);
     }
     for (int k = lanes.lane; k < work->boxes; k += lanes.n)
@@ -128,9 +128,9 @@ TD_BOTH void td_touch_slope(const tdTouchWork *work, double a, double start, dou
                along = law.across[0] * dv[0] + law.across[1] * dv[1],
                beside = law.across[0] * dv[1] - law.across[1] * dv[0], both = law.mu * along + dv[2];
         d -= law.gamma[0] * dv[0] + law.gamma[1] * dv[1] + law.gamma[2] * dv[2];
-        dd += law.sticks ? k_t * (dv[0] * dv[0] + dv[1] * dv[1]) + k_n * (dv[2] * dv[2])
-                         : *td_touch_at(work, TD_TOUCH_PART, k) * k_n * (both * both) +
-                               law.turning * k_t * (beside * beside);
+        dd += law.sticks
+                  ? k_t * (dv[0] * dv[0] + dv[1] * dv[1]) + k_n * (dv[2] * dv[2])
+                  : *td_touch_at(work, TD_TOUCH_PART, k) * k_n * (both * both) + law.turning * k_t * (beside * beside);
     }
     for (int k = lanes.lane; k < work->boxes; k += lanes.n)
     {

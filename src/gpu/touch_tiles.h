@@ -144,8 +144,7 @@ TD_BOTH bool td_touch_direction(const tdTouchWork *work, int bearing)
             double x[3];
             td_touch_column(work, k, j, x);
             for (int c = 0; c < 3; c++)
-                U[(staged + c) * whole + j] =
-                    slope[3 * c] * x[0] + slope[3 * c + 1] * x[1] + slope[3 * c + 2] * x[2];
+                U[(staged + c) * whole + j] = slope[3 * c] * x[0] + slope[3 * c + 1] * x[1] + slope[3 * c + 2] * x[2];
         }
         staged += 3;
     }

@@ -18,8 +18,7 @@ TD_BOTH void td_warp_frames(const tdTouchWork *work)
     tdLanes lanes = work->lanes;
     TD_SYNC(lanes);
     for (int at = lanes.lane; at < TD_WARP_FRAME * work->touches && work->plan->frame != 0; at += lanes.n)
-        work->columns[at] =
-            at % 8 < 6 ? td_touch_frame(work, at / TD_WARP_FRAME, at % TD_WARP_FRAME / 8, at % 8) : 0;
+        work->columns[at] = at % 8 < 6 ? td_touch_frame(work, at / TD_WARP_FRAME, at % TD_WARP_FRAME / 8, at % 8) : 0;
     TD_SYNC(lanes);
 }
 
@@ -31,7 +30,8 @@ TD_BOTH double td_warp_box(const tdTouchWork *work, int k, int j)
 }
 
 /// Products of eight rows with Z', tile after tile, as they are summed: each row's with itself and with `next`.
-TD_BOTH void td_warp_squares(int N, tdLanes lanes, double (*a)[2], double (*Z)[2], int next, double *self, double *other)
+TD_BOTH void td_warp_squares(int N, tdLanes lanes, double (*a)[2], double (*Z)[2], int next, double *self,
+                             double *other)
 {
     double s = 0, o = 0;
     TD_UNROLL

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symmetric matrices by a warp, in double precision, on the matrix units: the lower triangle in blocks of 8 x 8, of
 // which lane 4 g + t holds the numbers (g, 2 t) and (g, 2 t + 1), as products of the matrix units leave them. There is
-// room for up to 8 N - 1 rows; the last one takes a right-hand side, so that it is solved for as the matrix is factored.
-// What is beyond n is one on the diagonal, else zero.
+// room for up to 8 N - 1 rows; the last one takes a right-hand side, so that it is solved for as the matrix is
+// factored. What is beyond n is one on the diagonal, else zero.
 //
-// A product takes its factors with one number a lane, (g, 4 s + t) of steps s = 0, 1: a block comes from one form to the
-// other by way of `room`.
+// A product takes its factors with one number a lane, (g, 4 s + t) of steps s = 0, 1: a block comes from one form to
+// the other by way of `room`.
 #pragma once
 #include "gpu/robot.h"
 
@@ -40,17 +40,35 @@ TD_BOTH int td_matrix_room(int n, tdLanes lanes)
 }
 
 #if defined(__CUDACC__)
-#define TD_FROM(x, lane) __shfl_sync(~0u, x, lane)
-#define TD_ANY(x)        __any_sync(~0u, x)
+#define TD_FROM(x, lane) td_warp_from(x, lane)
+TD_BOTH double td_warp_from(double x, int lane)
+{
+#if defined(__CUDA_ARCH__)
+    return __shfl_sync(~0u, x, lane);
+#else
+    return lane == 0 ? x : NAN; // no warp: never called
+#endif
+}
+
+/// c += a b, 8 x 4 times 4 x 8.
 TD_BOTH void td_warp_product(double *c, double a, double b)
 {
+#if defined(__CUDA_ARCH__)
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};"
                  : "+d"(c[0]), "+d"(c[1])
                  : "d"(a), "d"(b));
+#else
+    c[0] += a * b;
+#endif
 }
+
 TD_BOTH double td_warp_inverse_root(double x)
 {
+#if defined(__CUDA_ARCH__)
     return rsqrt(x);
+#else
+    return 1 / sqrt(x);
+#endif
 }
 #endif
 

@@ -127,14 +127,13 @@ static inline void warp_product(double *c, double a, double b, int line)
             c[e] += box[4 * g + k][0] * box[4 * (2 * t + e) + k][1];
 }
 
-#define TD_WARP                       1
-#define TD_FROM(x, lane)              warp_from(x, lane, __LINE__)
-#define TD_ANY(x)                     (warp_votes(x, __LINE__) != 0)
-#define TD_LANES                      1
-#define __shfl_xor_sync(mask, x, k)   ((__typeof__(x))warp_from((double)(x), warp.now ^ (k), __LINE__))
-#define __shfl_sync(mask, x, k)       ((__typeof__(x))warp_from((double)(x), k, __LINE__))
-#define __ballot_sync(mask, x)        warp_votes(x, __LINE__)
-#define __popc(x)                     __builtin_popcount(x)
-#define __syncwarp(mask)              (void)(warp.runs && warp_exchange(0, 0, __LINE__))
-#define td_warp_product(c, a, b)      warp_product(c, a, b, __LINE__)
-#define td_warp_inverse_root(x)       (1 / sqrt(x))
+#define TD_WARP                     1
+#define TD_FROM(x, lane)            warp_from(x, lane, __LINE__)
+#define TD_LANES                    1
+#define __shfl_xor_sync(mask, x, k) ((__typeof__(x))warp_from((double)(x), warp.now ^ (k), __LINE__))
+#define __shfl_sync(mask, x, k)     ((__typeof__(x))warp_from((double)(x), k, __LINE__))
+#define __ballot_sync(mask, x)      warp_votes(x, __LINE__)
+#define __popc(x)                   __builtin_popcount(x)
+#define __syncwarp(mask)            (void)(warp.runs && warp_exchange(0, 0, __LINE__))
+#define td_warp_product(c, a, b)    warp_product(c, a, b, __LINE__)
+#define td_warp_inverse_root(x)     (1 / sqrt(x))
