@@ -346,8 +346,9 @@ __device__ __forceinline__ void write_sums(int n, int first, const float (*force
     }
 }
 
-/// Block (x, y): part y of the elements for the robots of group x.
-template <int R_, bool SPLIT>
+/// Block (x, y): part y of the elements for the robots of group x. SHORT: with less code, for blocks that have so few
+/// elements that it is not in the cache when they come to it.
+template <int R_, bool SPLIT, bool SHORT>
 static __device__ __forceinline__ void assemble(const tdGpuPlan *plan, const double *rows, int n, tdFragments in,
                                                 tdAssembled out, uint32_t *sm)
 {
@@ -412,7 +413,7 @@ static __device__ __forceinline__ void assemble(const tdGpuPlan *plan, const dou
             alignas(16) uint32_t b[JJ][12];
             load_rows<s, JJ>(in, chunk, b);
             add_forces<s, JJ>(r0 + STRESS, r1 + STRESS, b, force);
-#pragma unroll
+#pragma unroll(SHORT ? 1 : 2)
             for (int half = 0; half < 2; half++) // kinds 0 and 2, then 1 and 3
 #pragma unroll
                 for (int pair = 0; pair < 2; pair++) // of elements
@@ -463,7 +464,7 @@ static __device__ __forceinline__ void assemble(const tdGpuPlan *plan, const dou
         for (int a = 0; a < 2; a++)
         {
             const int robot = 2 * w + a;
-#pragma unroll
+#pragma unroll(SHORT ? 1 : 2)
             for (int part = 0; part < 2; part++)
             {
                 uint4 H[2 * s::NI], L[2 * s::NI];
@@ -501,5 +502,5 @@ __global__ void __launch_bounds__(WARPS * 32, Shape<R_, SPLIT>::BLOCKS)
     assemble_kernel(const tdGpuPlan *plan, const double *rows, int n, tdFragments in, tdAssembled out)
 {
     extern __shared__ uint32_t sm[];
-    assemble<R_, SPLIT>(plan, rows, n, in, out, sm);
+    assemble<R_, SPLIT, false>(plan, rows, n, in, out, sm);
 }

@@ -6,6 +6,7 @@
 #include "gpu/polynomial.cuh"
 #include "gpu/whole.cuh"
 
+#define TD_WARP      1 // free.h has one
 #define TD_STIFFNESS stiffness_of
 static __host__ __device__ double stiffness_of(const tdRobotWork *work, int r, int i, int j);
 #include "gpu/free.h"
@@ -34,6 +35,7 @@ struct tdGpuRobots
     bool few;    // all steps of a call in one launch
     bool warps;  // one a robot after assembly
     int apart;   // blocks that take robots one after the other, which move as a whole or touch others; 0: none does
+    int together; // robots of such a block
     double *far; // what those blocks have no room for in shared memory
     double *rows;
     cudaStream_t stream;
@@ -42,6 +44,7 @@ struct tdGpuRobots
     std::vector<void *> tables;
     tdAssembled assembled;
     size_t shared, shared_one, shared_few; // of a block
+    int tables_few; // see Step
     uint32_t *arrived;
     // Of a call, kept from one to the next.
     void *inputs, *outputs, *motion, *staged;
@@ -128,6 +131,7 @@ typedef struct Step
     int64_t in_time, out_time;
     int count, hold;
     uint32_t *arrived; // by group: blocks that came to the end of a phase, 0 before the first
+    int tables;        // bytes of shared memory before those for tables of the plan; 0: there is no room for these
 } Step;
 
 static __device__ const double *motion_at(const Step &step, double at)
@@ -191,7 +195,8 @@ static __device__ tdAssembledRobot assembled_of(const Step &step, int robot, con
             step.parts,
             step.n * size,
             0.0f,
-            1.0f};
+            1.0f,
+            false};
 }
 
 /// What free.h reads of the tangent: as the factor's registers take it (factor.cuh).
@@ -227,6 +232,15 @@ static __device__ __forceinline__ bool take_sums(const Step &step, int robot, co
 {
     from->constant = 1 + td_robot_damped(&step.plan, row);
     from->varying = step.lagged ? from->constant : 1.0f;
+    if (from->near) // add_up() came before
+    {
+        const float *f = from->K + step.stride * step.stride;
+        for (int i = lanes.lane; i < step.plan.r; i += lanes.n)
+            work->f[i] = step.scale[i] * f[i];
+        *energy = f[step.stride];
+        __syncwarp(lanes.mask);
+        return f[step.stride + 1] > 0;
+    }
     for (int i = lanes.lane; i < step.plan.r; i += lanes.n)
     {
         float sum = 0;
@@ -344,27 +358,34 @@ static __host__ __device__ size_t apart_numbers(const tdGpuPlan *plan)
     return plan->at.width + (numbers_of(plan) + 1) / 2 * 2 + td_free_near(plan);
 }
 
-/// Robots that move as a whole or touch others: a warp takes one after the other. What free.h has no room for near by is
-/// in the device's memory, once for each warp.
-template <bool EXACT>
-static __global__ void __launch_bounds__(32) free_kernel(const __grid_constant__ Step step, double *far_)
+// Robots of a block of free_kernel, at most: as many as there are registers for.
+#define TOGETHER(N) ((N) == TD_WARP_FEW ? 8 : 6)
+
+/// Robots that move as a whole or touch others: a warp takes one after the other, with matrices of N blocks (warp.h).
+/// What free.h has no room for near by is in the device's memory, once for each warp. All warps of a block begin with
+/// their next robots at once, since what such a step waits for most is its code: so they are near the same place of it.
+template <bool EXACT, int N>
+static __global__ void __launch_bounds__(32 * TOGETHER(N), 1) free_kernel(const __grid_constant__ Step step, double *far_)
 {
     extern __shared__ double memory[];
     const tdGpuPlan *plan = &step.plan;
-    const int width = plan->at.width;
-    const tdLanes lanes = {(int)threadIdx.x, 32, ~0u, 0};
-    double *row = memory;
+    const int width = plan->at.width, w = threadIdx.x / 32, warps = blockDim.x / 32;
+    const tdLanes lanes = {(int)(threadIdx.x % 32), 32, ~0u, N};
+    double *near = memory + w * apart_numbers(plan), *row = near + td_free_near(plan);
     const char *tables = plan->arrays + plan->M;
-    for (int robot = blockIdx.x; robot < step.n; robot += gridDim.x)
+    for (int first = blockIdx.x * warps; first < step.n; first += gridDim.x * warps)
     {
+        const int robot = first + w;
+        __syncthreads();
+        if (robot >= step.n)
+            continue;
         double *kept = step.rows + (size_t)robot * width;
         if (step.mask != nullptr && step.mask[robot] == 0)
             continue;
-        __syncwarp();
         for (int i = lanes.lane; i < width; i += 32)
             row[i] = kept[i];
         __syncwarp();
-        tdRobotWork work = work_in(plan, memory + width, tables);
+        tdRobotWork work = work_in(plan, row + width, tables);
         tdAssembledRobot from = assembled_of(step, robot, step.constant);
         const bool goes = row[plan->at.status] == TD_GPU_GOES;
         take_inputs(step, robot, row, lanes, step.in);
@@ -379,8 +400,8 @@ static __global__ void __launch_bounds__(32) free_kernel(const __grid_constant__
                 work.from = &from;
                 odd = take_sums(step, robot, row, lanes, &work, &from, &energy);
             }
-            tdFreeWork own = td_free_room(plan, &work, lanes, memory + width + (numbers_of(plan) + 1) / 2 * 2,
-                                          far_ + blockIdx.x * (size_t)td_touch_far(plan));
+            tdFreeWork own = td_free_room(plan, &work, lanes, near,
+                                          far_ + (blockIdx.x * warps + w) * (size_t)td_touch_far(plan));
             td_free_advance(plan, row, motion_at(step, row[plan->at.steps]), lanes, &work, &own, energy, odd);
             __syncwarp();
             if (lanes.lane == 0 && row[plan->at.status] == TD_GPU_GOES)
@@ -411,31 +432,104 @@ static __device__ void gather(uint32_t *arrived, uint32_t until)
     __syncthreads();
 }
 
+// Numbers of add_up().
+static __host__ __device__ size_t sums_of(int stride)
+{
+    return (size_t)stride * stride + stride + 4;
+}
+
+/// What blocks have assembled of a robot, part after part, by all threads of a block: K, f, energy and odd points.
+static __device__ __forceinline__ void add_up(const Step &step, int robot, float *sums)
+{
+    const int squares = step.stride * step.stride / 4, forces = step.stride / 4;
+    for (int i = threadIdx.x; i < squares + forces; i += WARPS * 32)
+    {
+        const int each = i < squares ? squares : forces;
+        const float4 *from = (const float4 *)(i < squares ? step.assembled.K : step.assembled.f) + (size_t)robot * each +
+                             (i < squares ? i : i - squares);
+        float4 sum = make_float4(0, 0, 0, 0);
+#pragma unroll 8
+        for (int p = 0; p < step.parts; p++)
+        {
+            const float4 x = __ldcg(from + (size_t)p * step.n * each);
+            sum.x += x.x;
+            sum.y += x.y;
+            sum.z += x.z;
+            sum.w += x.w;
+        }
+        ((float4 *)sums)[i] = sum;
+    }
+    if (threadIdx.x >= WARPS * 32 - 2)
+    {
+        const int k = threadIdx.x - (WARPS * 32 - 2);
+        float sum = 0;
+#pragma unroll 8
+        for (int p = 0; p < step.parts; p++)
+            sum += __ldcg(step.assembled.other + 2 * ((size_t)p * step.n + robot) + k);
+        sums[4 * (squares + forces) + k] = sum;
+    }
+    __syncthreads();
+}
+
 /// Few robots, whose steps are short, one after the other without a launch: blocks that share the elements of a group
-/// share its robots afterwards, a warp each. All blocks run at once (a cooperative launch).
+/// share its robots afterwards, a warp each. All blocks run at once (a cooperative launch). Nearly all of such a step is
+/// waiting for memory: tables and rows are near, and where a block has but one robot all its warps add up what was
+/// assembled.
 template <int R_, bool SPLIT, int SHAPE>
 static __global__ void __launch_bounds__(WARPS * 32, 1) few_kernel(const __grid_constant__ Step step, tdFragments in)
 {
     extern __shared__ uint32_t sm[];
     const tdGpuPlan *plan = &step.plan;
-    const int w = threadIdx.x / 32, first = blockIdx.x * GROUP;
+    const int w = threadIdx.x / 32, first = blockIdx.x * GROUP, width = plan->at.width;
+    const bool alone = min(GROUP, step.n - first) <= (int)gridDim.y;
     tdLanes lanes = {(int)(threadIdx.x % 32), 32, ~0u, SHAPE};
-    tdRobotWork work = work_in(plan, (double *)sm + w * numbers_of(plan), plan->arrays + plan->M);
+    const size_t own = width + numbers_of(plan);
+    double *row = (double *)sm + w * own;
+    float *sums = (float *)((double *)sm + WARPS * own);
+    const char *tables = plan->arrays + plan->M;
+    const float *constant = step.constant;
+    if (step.tables > 0)
+    {
+        char *near = (char *)sm + step.tables, *behind = near + table_bytes(plan);
+        for (int i = threadIdx.x; i < (int)(table_bytes(plan) / 16); i += WARPS * 32)
+            ((uint4 *)near)[i] = __ldg((const uint4 *)tables + i);
+        for (int i = threadIdx.x; i < (int)(constant_floats(plan) / 4); i += WARPS * 32)
+            ((uint4 *)behind)[i] = __ldg((const uint4 *)constant + i);
+        tables = near;
+        constant = (const float *)behind;
+    }
+    tdRobotWork work = work_in(plan, row + width, tables);
     uint32_t *arrived = step.arrived + blockIdx.x, until = 0;
     for (int t = 0; t < step.count; t++)
         for (int s = 0; s < step.hold; s++)
         {
-            assemble<R_, SPLIT>(plan, step.rows, step.n, in, step.assembled, sm);
+            assemble<R_, SPLIT, true>(plan, step.rows, step.n, in, step.assembled, sm);
             gather(arrived, until += gridDim.y);
             Numbers given = step.in, seen = step.out;
             given.data = given.data == nullptr || s > 0 ? nullptr : given.data + t * step.in_time;
             seen.data = seen.data == nullptr || s < step.hold - 1 ? nullptr : seen.data + t * step.out_time;
+            if (alone && blockIdx.y < GROUP && first + (int)blockIdx.y < step.n)
+                add_up(step, first + blockIdx.y, sums);
             for (int k = blockIdx.y + w * gridDim.y; k < GROUP; k += WARPS * gridDim.y)
             {
                 int robot = first + k;
-                if (robot < step.n && (step.mask == nullptr || step.mask[robot] != 0))
-                    take_step<false>(step, robot, step.rows + (size_t)robot * plan->at.width, lanes, work,
-                                     assembled_of(step, robot, step.constant), given, seen);
+                if (robot >= step.n || (step.mask != nullptr && step.mask[robot] == 0))
+                    continue;
+                double *kept = step.rows + (size_t)robot * width;
+                for (int i = lanes.lane; i < width / 2; i += 32)
+                    ((double2 *)row)[i] = ((const double2 *)kept)[i];
+                tdAssembledRobot from = assembled_of(step, robot, constant);
+                if (alone)
+                {
+                    from.K = sums;
+                    from.parts = 1;
+                    from.near = true;
+                }
+                __syncwarp();
+                take_step<false>(step, robot, row, lanes, work, from, given, seen);
+                __syncwarp();
+                for (int i = lanes.lane; i < width / 2; i += 32)
+                    ((double2 *)kept)[i] = ((const double2 *)row)[i];
             }
             gather(arrived, until += gridDim.y);
         }
@@ -568,7 +662,10 @@ static AdvanceKernel warp_of(const tdGpuPlan *plan)
 
 static FreeKernel free_of(const tdGpuPlan *plan)
 {
-    return plan->precision == TD_GPU_SINGLE ? free_kernel<true> : free_kernel<false>;
+    const bool few = TD_WARP_ROWS(plan->coords) == TD_WARP_FEW;
+    if (plan->precision == TD_GPU_SINGLE)
+        return few ? free_kernel<true, TD_WARP_FEW> : free_kernel<true, TD_WARP_MANY>;
+    return few ? free_kernel<false, TD_WARP_FEW> : free_kernel<false, TD_WARP_MANY>;
 }
 
 // ---------------------------------------------------------------- fragments
@@ -868,21 +965,27 @@ static const char *choose_assembly(tdGpuRobots *robots, const Variant &v)
     return nullptr;
 }
 
-// Robots that move as a whole or touch others: as many blocks as run at once.
+// Robots that move as a whole or touch others: as many blocks as run at once, and few robots on all multiprocessors.
 static const char *choose_apart(tdGpuRobots *robots, const Variant &v)
 {
     const tdGpuPlan *plan = robots->plan;
-    const int bytes = (int)(apart_numbers(plan) * sizeof(double));
-    int each = 0;
-    TRY(robots, cudaFuncSetAttribute(free_of(plan), cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "set up");
-    TRY(robots, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, free_of(plan), 32, (size_t)bytes), "set up");
-    robots->apart = each * robots->multiprocessors < robots->n ? each * robots->multiprocessors : robots->n;
+    const size_t bytes = apart_numbers(plan) * sizeof(double);
+    const int room = (int)(robots->most / bytes), most = TOGETHER(TD_WARP_ROWS(plan->coords)),
+              each = (robots->n + robots->multiprocessors - 1) / robots->multiprocessors;
+    robots->together = each < most ? each : most;
+    robots->together = robots->together < room ? robots->together : room;
+    const int blocks = (robots->n + robots->together - 1) / robots->together;
+    robots->apart = blocks < robots->multiprocessors ? blocks : robots->multiprocessors;
+    TRY(robots,
+        cudaFuncSetAttribute(free_of(plan), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             (int)(robots->together * bytes)),
+        "set up");
     const char *why = choose_assembly(robots, v);
     if (why != nullptr)
         return why;
     cudaFree(robots->far);
     robots->far = nullptr;
-    TRY(robots, cudaMalloc(&robots->far, (size_t)robots->apart * (size_t)td_touch_far(plan) * sizeof(double)),
+    TRY(robots, cudaMalloc(&robots->far, (size_t)robots->apart * robots->together * (size_t)td_touch_far(plan) * sizeof(double)),
         "memory for the robots");
     return nullptr;
 }
@@ -897,7 +1000,11 @@ static const char *choose_kernels(tdGpuRobots *robots)
     robots->shared_one = one;
     robots->shared = ROBOTS * (one + plan->at.width * sizeof(double)) + table_bytes(plan) +
                      constant_floats(plan) * sizeof(float);
-    robots->shared_few = WARPS * one > (size_t)v.shared ? WARPS * one : (size_t)v.shared;
+    const size_t few = WARPS * (one + plan->at.width * sizeof(double)) + sums_of(v.stride) * sizeof(float),
+                 tables = table_bytes(plan) + constant_floats(plan) * sizeof(float);
+    robots->shared_few = (few > (size_t)v.shared ? few : (size_t)v.shared) / 16 * 16 + 16;
+    robots->tables_few = robots->shared_few + tables <= robots->most ? (int)robots->shared_few : 0;
+    robots->shared_few += robots->tables_few > 0 ? tables : 0;
     if (one > robots->most || (plan->apart != 0 && apart_numbers(plan) * sizeof(double) > robots->most))
         return "the model has more modes and actuators than fit into the chip's shared memory";
     if (plan->apart != 0)
@@ -917,6 +1024,14 @@ static const char *choose_kernels(tdGpuRobots *robots)
     return nullptr;
 }
 
+// What was copied or cleared outside of the stream is there before anything in it begins: the stream does not wait for
+// it, and such calls may return earlier.
+static const char *settle(tdGpuRobots *robots)
+{
+    TRY(robots, cudaDeviceSynchronize(), "set up");
+    return nullptr;
+}
+
 static const char *replan(tdGpuRobots *robots, const tdGpuPlan *plan)
 {
     void *memory = nullptr;
@@ -931,7 +1046,8 @@ static const char *replan(tdGpuRobots *robots, const tdGpuPlan *plan)
     cudaFree(robots->device);
     robots->device = memory;
     TRY(robots, cudaMemcpy(memory, plan, (size_t)plan->bytes, cudaMemcpyHostToDevice), "the plan");
-    return robots->rows != nullptr ? choose_kernels(robots) : nullptr;
+    const char *why = robots->rows != nullptr ? choose_kernels(robots) : nullptr;
+    return why == nullptr ? settle(robots) : why;
 }
 
 // A few robots do not fill the chip: then their elements are shared out. So they are where a second round of blocks would
@@ -1001,7 +1117,7 @@ static const char *create(const tdGpuPlan *plan, int32_t n, tdGpuRobots **out)
         why = make_fragments(robots);
     if (why == nullptr)
         why = make_room(robots);
-    return why;
+    return why == nullptr ? settle(robots) : why;
 }
 
 // ---------------------------------------------------------------- rows
@@ -1203,8 +1319,9 @@ static const char *launch(tdGpuRobots *robots, const Step &step, bool look)
         v.kernel<<<grid, WARPS * 32, (size_t)v.shared, robots->stream>>>(
             (const tdGpuPlan *)robots->device, robots->rows, n, robots->fragments, robots->assembled);
     if (!look && robots->apart > 0)
-        free_of(robots->plan)<<<(unsigned)robots->apart, 32, apart_numbers(robots->plan) * sizeof(double),
-                                robots->stream>>>(step, robots->far);
+        free_of(robots->plan)<<<(unsigned)robots->apart, 32 * robots->together,
+                                robots->together * apart_numbers(robots->plan) * sizeof(double), robots->stream>>>(
+            step, robots->far);
     else if (!look && !robots->few && robots->warps)
         warp_of(robots->plan)<<<(unsigned)n, 32, robots->shared_one, robots->stream>>>(step);
     else if (!look && !robots->few)
@@ -1287,6 +1404,7 @@ static const char *take_steps(tdGpuRobots *robots, tdGpuSteps *steps)
     step.scale = robots->scale;
     step.constant = robots->constant;
     step.arrived = robots->arrived;
+    step.tables = robots->tables_few;
     step.mask = steps->mask != nullptr ? robots->mask : nullptr;
     step.motion = (const double *)robots->motion;
     step.motion_first = steps->motion_first;

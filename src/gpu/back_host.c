@@ -117,24 +117,48 @@ static const double *motion_at(const tdGpuPlan *plan, const tdGpuSteps *steps, d
     return steps->motion + k * plan->inputs;
 }
 
+// A step of one robot, by the lanes that it has.
+typedef struct Step
+{
+    tdGpuRobots *robots;
+    const tdRobotWork *work;
+    const double *motion;
+    double *row;
+} Step;
+
+static void advance(void *data, int lane)
+{
+    const Step *step = data;
+    const tdGpuPlan *plan = step->robots->plan;
+#if defined(TD_LANES) // as many as a device has (tests/gpu/warp.h)
+    const tdLanes lanes = {lane, 32, ~0u, TD_WARP_ROWS(plan->coords)};
+#else
+    const tdLanes lanes = {lane, 1, 1, 0};
+#endif
+    float energy;
+    bool odd = td_robot_assemble(plan, step->row, lanes, step->work, &energy);
+    if (plan->apart != 0)
+    {
+        tdFreeWork own = td_free_room(plan, step->work, lanes, step->robots->near, step->robots->far);
+        td_free_advance(plan, step->row, step->motion, lanes, step->work, &own, energy, odd);
+    }
+    else
+        td_robot_advance(plan, step->row, step->motion, lanes, step->work, energy, odd);
+}
+
 static int take_row(tdGpuRobots *robots, const tdGpuSteps *steps, double *row)
 {
     const tdGpuPlan *plan = robots->plan;
-    const tdLanes lanes = {0, 1, 1, 0};
     tdRobotWork work = work_of(robots);
     int taken = 0;
     for (; taken < steps->hold && row[plan->at.status] == TD_GPU_GOES; taken++)
     {
-        float energy;
-        bool odd = td_robot_assemble(plan, row, lanes, &work, &energy);
-        const double *motion = motion_at(plan, steps, row[plan->at.steps]);
-        if (plan->apart != 0)
-        {
-            tdFreeWork free_work = td_free_room(plan, &work, lanes, robots->near, robots->far);
-            td_free_advance(plan, row, motion, lanes, &work, &free_work, energy, odd);
-        }
-        else
-            td_robot_advance(plan, row, motion, lanes, &work, energy, odd);
+        Step step = {robots, &work, motion_at(plan, steps, row[plan->at.steps]), row};
+#if defined(TD_LANES)
+        warp_run(advance, &step);
+#else
+        advance(&step, 0);
+#endif
     }
     return taken - (row[plan->at.status] != TD_GPU_GOES && taken > 0);
 }

@@ -28,12 +28,14 @@ struct tdAssembledRobot
     size_t apart;
     float constant;  ///< factor of K0
     float varying;   ///< factor of K
+    bool near;       ///< K is in shared memory
 };
 
 /// Rows of the lower triangle that belong to a lane, from one part of what was assembled. Other blocks may have written
 /// it while this one ran, so that the nearest cache does not count.
 template <int L, int COLUMNS, int EACH, bool FIRST>
-static __device__ __forceinline__ void take_part(int r, const float *K, int stride, int lane, float (*a)[COLUMNS])
+static __device__ __forceinline__ void take_part(int r, const float *K, int stride, bool near, int lane,
+                                                 float (*a)[COLUMNS])
 {
 #pragma unroll
     for (int s = 0; s < EACH; s++)
@@ -44,7 +46,10 @@ static __device__ __forceinline__ void take_part(int r, const float *K, int stri
                 const int i = lane + L * s;
                 float4 k = make_float4(0, 0, 0, 0);
                 if (i < r && j <= i)
-                    k = __ldcg((const float4 *)(K + i * stride + j));
+                {
+                    const float4 *from = (const float4 *)(K + i * stride + j);
+                    k = near ? *from : __ldcg(from);
+                }
                 a[s][j] = FIRST ? k.x : a[s][j] + k.x;
                 a[s][j + 1] = FIRST ? k.y : a[s][j + 1] + k.y;
                 a[s][j + 2] = FIRST ? k.z : a[s][j + 2] + k.z;
@@ -64,10 +69,10 @@ static __device__ __forceinline__ bool factor(const tdGpuPlan *plan, const tdRob
     const float *M = TD_GPU_TABLE(work->tables, plan, float, M), constant = stiff * in.constant;
     float *S = work->S, a[EACH][COLUMNS], products[1 + TD_SMALL_FEW];
     bool good = true;
-    take_part<L, COLUMNS, EACH, true>(r, in.K, in.stride, lanes.lane, a);
+    take_part<L, COLUMNS, EACH, true>(r, in.K, in.stride, L == 32 && in.near, lanes.lane, a);
 #pragma unroll(L == 32 ? 3 : 1)
     for (int p = 1; p < in.parts; p++)
-        take_part<L, COLUMNS, EACH, false>(r, in.K + p * in.apart, in.stride, lanes.lane, a);
+        take_part<L, COLUMNS, EACH, false>(r, in.K + p * in.apart, in.stride, false, lanes.lane, a);
 #pragma unroll
     for (int s = 0; s < EACH; s++)
     {

@@ -89,8 +89,8 @@ TD_BOTH void td_frame_commit(double *reference, const double *theta)
 }
 
 /// J, C and Ez at alpha + along rates.
-TD_APART void td_frame_inertia(const tdGpuPlan *plan, const double *alpha, const double *rates, double along,
-                               tdLanes lanes, tdFrameInertia out)
+TD_BOTH void td_frame_inertia(const tdGpuPlan *plan, const double *alpha, const double *rates, double along,
+                              tdLanes lanes, tdFrameInertia out)
 {
     int r = plan->r, n = r + 1;
     const double *E = TD_GPU_ARRAY(plan, double, E), *D = TD_GPU_ARRAY(plan, double, D);
@@ -124,9 +124,11 @@ TD_BOTH void td_frame_spin(const tdFrameInertia *at, int r, const double *a, con
 {
     double part[3] = {0, 0, 0};
     for (int j = lanes.lane; j < r; j += lanes.n)
-        for (int c = 0; c < 3; c++)
-            part[c] += at->C[c * r + j] * a[j];
+        TD_UNROLL
+    for (int c = 0; c < 3; c++)
+        part[c] += at->C[c * r + j] * a[j];
     td_turn3(at->J, w, l);
+    TD_UNROLL
     for (int c = 0; c < 3; c++)
         l[c] += td_lanes_sum(lanes, part[c]);
 }
@@ -177,6 +179,7 @@ TD_BOTH double td_frame_slope(const tdGpuPlan *plan, const tdFrameInertia *at, i
     const double *D = TD_GPU_ARRAY(plan, double, D);
     const double square[6] = {w[0] * w[0], w[1] * w[1], w[2] * w[2], 2 * w[1] * w[2], 2 * w[2] * w[0], 2 * w[0] * w[1]};
     double sum = 0;
+    TD_UNROLL
     for (int c = 0; c < 3; c++)
         for (int k = 0; k < r; k++)
             sum -= w[c] * a[k] * D[((int64_t)c * n + k + 1) * n + j + 1];
@@ -192,6 +195,7 @@ TD_BOTH double td_frame_slope(const tdGpuPlan *plan, const tdFrameInertia *at, i
 TD_BOTH void td_frame_predict(const tdFrameInertia *at, int r, double h, const double *a, const double *l0,
                               tdLanes lanes, double *w)
 {
+    TD_ROLL
     for (int k = 0; k < TD_FRAME_PREDICTIONS; k++)
     {
         double theta[3] = {h * w[0], h * w[1], h * w[2]}, E[9], l[3], turned[3], step[3];
@@ -208,8 +212,8 @@ TD_BOTH void td_frame_predict(const tdFrameInertia *at, int r, double h, const d
 
 /// Dead loads and weight on coordinate i of (alpha, x, theta), with the frame's R: sum over loads of input times force.
 /// value: of each load, the weight first.
-TD_APART double td_frame_load(const tdGpuPlan *plan, const double *gravity, const double *values, const double *alpha,
-                              const double *R, int i)
+TD_BOTH double td_frame_load(const tdGpuPlan *plan, const double *gravity, const double *values, const double *alpha,
+                             const double *R, int i)
 {
     int r = plan->r;
     double sum = 0;

@@ -6,6 +6,7 @@
 //     A (v - v*) = J' gamma           contacts, and driven actuators as rows with bounds
 #pragma once
 #include "gpu/meet.h"
+#include "gpu/touch_solve.h"
 
 /// An entry of the tangent that was assembled, at Young's factor 1 and with damping: a device may have its own way.
 #if !defined(TD_STIFFNESS)
@@ -16,7 +17,8 @@
 TD_BOTH int64_t td_free_near(const tdGpuPlan *plan)
 {
     int64_t own = plan->frame != 0 ? TD_FRAME_NUMBERS(plan->r) : 0;
-    return td_touch_near(plan) + own + 2 * TD_WHOLE(plan->coords) + plan->loads + 2;
+    int64_t all = td_touch_near(plan) + own + 2 * TD_WHOLE(plan->coords) + plan->loads;
+    return (all + 1) / 2 * 2;
 }
 
 /// Of one robot.
@@ -25,9 +27,14 @@ typedef struct tdFreeWork
     tdTouchWork touch;
     tdFrameInertia start, end;
     double *rhs, *load, *values; ///< coords, coords; inputs of dead loads
-    double l0[3], gain[3];       ///< angular momentum at the start; what turning by itself adds to it
-    double w[3];                 ///< angular velocity of a frame that turns by itself
 } tdFreeWork;
+
+/// How its frame turns. Apart from the rest, so that places above are known to a compiler wherever numbers here are.
+typedef struct tdFreeSpin
+{
+    double l0[3], gain[3]; ///< angular momentum at the start; what turning by itself adds to it
+    double w[3];           ///< angular velocity of a frame that turns by itself
+} tdFreeSpin;
 
 TD_BOTH tdFreeWork td_free_room(const tdGpuPlan *plan, const tdRobotWork *robot, tdLanes lanes, double *near_,
                                 double *far_)
@@ -37,19 +44,18 @@ TD_BOTH tdFreeWork td_free_room(const tdGpuPlan *plan, const tdRobotWork *robot,
     work.touch = td_touch_room(plan, robot, lanes, near_, far_);
     near_ += td_touch_near(plan);
     work.start = td_frame_room(plan->r, near_);
-    work.end = td_frame_room(plan->r, work.touch.U); // before rows are staged there, and after
+    work.end = td_frame_room(plan->r, work.touch.room); // before a matrix is factored there, and after
     work.rhs = near_ + own;
     work.load = work.rhs + TD_WHOLE(plan->coords);
     work.values = work.load + TD_WHOLE(plan->coords);
-    for (int c = 0; c < 3; c++)
-        work.l0[c] = work.gain[c] = work.w[c] = 0;
     return work;
 }
 
 // ---------------------------------------------------------------- inertia
 
 /// Momenta at the start: rhs = mass v. Returns the kinetic energy.
-TD_BOTH double td_free_momenta(const tdGpuPlan *plan, const double *row, tdFreeWork *work, tdLanes lanes)
+TD_BOTH double td_free_momenta(const tdGpuPlan *plan, const double *row, tdFreeWork *work, tdFreeSpin *spin,
+                               tdLanes lanes)
 {
     const char *tables = work->touch.robot->tables;
     int r = plan->r;
@@ -59,7 +65,7 @@ TD_BOTH double td_free_momenta(const tdGpuPlan *plan, const double *row, tdFreeW
     {
         td_frame_matrix(row + plan->at.turn, work->touch.R);
         td_frame_inertia(plan, q, v, 0, lanes, work->start);
-        td_frame_spin(&work->start, r, v, v + r + 3, lanes, work->l0);
+        td_frame_spin(&work->start, r, v, v + r + 3, lanes, spin->l0);
     }
     for (int i = lanes.lane; i < TD_WHOLE(plan->coords); i += lanes.n)
     {
@@ -72,7 +78,7 @@ TD_BOTH double td_free_momenta(const tdGpuPlan *plan, const double *row, tdFreeW
         else if (i < r + 3 && plan->frame != 0)
             sum = plan->body_mass * v[i];
         else if (i < plan->coords)
-            sum = work->l0[i - r - 3];
+            sum = i == r + 3 ? spin->l0[0] : i == r + 4 ? spin->l0[1] : spin->l0[2]; // no index: it is in registers
         work->rhs[i] = sum;
         part += i < plan->coords ? 0.5 * sum * v[i] : 0;
     }
@@ -82,7 +88,7 @@ TD_BOTH double td_free_momenta(const tdGpuPlan *plan, const double *row, tdFreeW
 /// rhs = what inertia leaves of the balance at velocity zero, its sign turned (reduce/reduced_frame.c, first_inertia):
 /// momenta of the start, and the difference between inertia where the frame turns on by itself and the mass at the
 /// start.
-TD_BOTH void td_free_turn(const tdGpuPlan *plan, const double *row, tdFreeWork *work, tdLanes lanes)
+TD_BOTH void td_free_turn(const tdGpuPlan *plan, const double *row, tdFreeWork *work, tdFreeSpin *spin, tdLanes lanes)
 {
     const char *tables = work->touch.robot->tables;
     int r = plan->r;
@@ -90,12 +96,12 @@ TD_BOTH void td_free_turn(const tdGpuPlan *plan, const double *row, tdFreeWork *
     double h = plan->h, damping = h * plan->alpha * row[plan->at.damping], l[3], theta[3], E[9], turned[3], own[3];
     td_frame_inertia(plan, q, v, h, lanes, work->end);
     for (int c = 0; c < 3; c++)
-        work->w[c] = v[r + 3 + c];
-    td_frame_predict(&work->end, r, h, v, work->l0, lanes, work->w);
-    td_frame_spin(&work->end, r, v, work->w, lanes, l);
-    td_frame_spin(&work->start, r, v, work->w, lanes, own);
+        spin->w[c] = v[r + 3 + c];
+    td_frame_predict(&work->end, r, h, v, spin->l0, lanes, spin->w);
+    td_frame_spin(&work->end, r, v, spin->w, lanes, l);
+    td_frame_spin(&work->start, r, v, spin->w, lanes, own);
     for (int c = 0; c < 3; c++)
-        theta[c] = h * work->w[c];
+        theta[c] = h * spin->w[c];
     td_frame_turn(theta, E);
     td_turn3(E, l, turned);
     TD_SYNC(lanes);
@@ -103,26 +109,35 @@ TD_BOTH void td_free_turn(const tdGpuPlan *plan, const double *row, tdFreeWork *
     {
         double m;
         if (i < r) // p1 - p0 - h dT/dalpha + damping p1 - (1 + damping) mass v
-            m = (1 + damping) * td_frame_momentum(plan, tables, &work->end, i, v, work->w) - work->rhs[i] -
-                h * td_frame_slope(plan, &work->end, i, v, work->w) -
-                (1 + damping) * td_frame_momentum(plan, tables, &work->start, i, v, work->w);
+            m = (1 + damping) * td_frame_momentum(plan, tables, &work->end, i, v, spin->w) - work->rhs[i] -
+                h * td_frame_slope(plan, &work->end, i, v, spin->w) -
+                (1 + damping) * td_frame_momentum(plan, tables, &work->start, i, v, spin->w);
         else if (i < r + 3) // the velocity that is predicted is that of the start
             m = -plan->body_mass * v[i];
         else
         {
             int c = i - r - 3;
-            m = turned[c] - work->l0[c] + damping * turned[c] - (1 + damping) * own[c];
+            double end = c == 0   ? turned[0]
+                         : c == 1 ? turned[1]
+                                  : turned[2],
+                   begin = c == 0   ? spin->l0[0]
+                           : c == 1 ? spin->l0[1]
+                                    : spin->l0[2],
+                   mass = c == 0   ? own[0]
+                          : c == 1 ? own[1]
+                                   : own[2];
+            m = end - begin + damping * end - (1 + damping) * mass;
         }
         work->rhs[i] = -m;
     }
     for (int c = 0; c < 3; c++)
-        work->gain[c] = turned[c] - work->l0[c];
+        spin->gain[c] = turned[c] - spin->l0[c];
     TD_SYNC(lanes);
 }
 
 /// After a step to (q, v): the angular velocity that has the momentum which the step ends with.
 TD_BOTH void td_free_keep(const tdGpuPlan *plan, const double *q, const double *before, double *v, tdFreeWork *work,
-                          tdLanes lanes)
+                          const tdFreeSpin *spin, tdLanes lanes)
 {
     int r = plan->r;
     double part[3] = {0, 0, 0}, wanted[3], back[3], l[3], E[9], theta[3], step[3];
@@ -131,9 +146,9 @@ TD_BOTH void td_free_keep(const tdGpuPlan *plan, const double *q, const double *
             part[c] += work->start.C[c * r + i] * (v[i] - before[i]);
     for (int c = 0; c < 3; c++)
     {
-        wanted[c] = work->l0[c] + work->gain[c] + td_lanes_sum(lanes, part[c]);
+        wanted[c] = spin->l0[c] + spin->gain[c] + td_lanes_sum(lanes, part[c]);
         for (int d = 0; d < 3; d++)
-            wanted[c] += work->start.J[3 * c + d] * (v[r + 3 + d] - work->w[d]);
+            wanted[c] += work->start.J[3 * c + d] * (v[r + 3 + d] - spin->w[d]);
         theta[c] = plan->h * v[r + 3 + c];
     }
     td_frame_inertia(plan, q, v, 0, lanes, work->end);
@@ -152,7 +167,7 @@ TD_BOTH void td_free_keep(const tdGpuPlan *plan, const double *q, const double *
 
 // ---------------------------------------------------------------- the linear problem
 
-/// A in tiles, near and far, from the tangent and what actuators add to it: `left` rows u are still to be added.
+/// A, from the tangent and what actuators add to it.
 TD_BOTH void td_free_matrix(const tdGpuPlan *plan, const double *row, const double *q, tdFreeWork *work, tdLanes lanes)
 {
     tdTouchWork *touch = &work->touch;
@@ -160,20 +175,19 @@ TD_BOTH void td_free_matrix(const tdGpuPlan *plan, const double *row, const doub
     int r = plan->r, n = plan->coords;
     double of_mass = row[plan->at.mass] * (1 + plan->h * plan->alpha * row[plan->at.damping]),
            of_K = plan->h * plan->h * row[plan->at.young];
-    for (int t = lanes.lane; t < TD_SQUARE(n); t += lanes.n)
+    for (int t = lanes.lane; t < TD_MATRIX(n); t += lanes.n)
     {
-        int tile = t / TD_TILE_APART, place = t % TD_TILE_APART, rows, columns;
-        td_tile_place(tile, &rows, &columns);
-        int i = TD_TILE * rows + place / TD_TILE, j = TD_TILE * columns + place % TD_TILE;
+        int i, j, high, low;
+        td_matrix_place(t, &i, &j);
+        high = i > j ? i : j;
+        low = i > j ? j : i;
         double x = i == j;
-        if (place == 16)
-            x = 0;
-        else if (i < n && j <= i)
+        if (high < n)
         {
-            x = of_mass * td_frame_mass(plan, robot->tables, &work->start, i, j);
-            x += i < r ? of_K * TD_STIFFNESS(robot, r, i, j) : 0;
+            x = of_mass * td_frame_mass(plan, robot->tables, &work->start, high, low);
+            x += high < r ? of_K * TD_STIFFNESS(robot, r, high, low) : 0;
         }
-        touch->H[t] = x;
+        touch->A[t] = x;
     }
     TD_SYNC(lanes);
     for (int k = lanes.lane; k < td_row(r, r); k += lanes.n)
@@ -182,14 +196,16 @@ TD_BOTH void td_free_matrix(const tdGpuPlan *plan, const double *row, const doub
     td_robot_press(plan, q, lanes, robot);
     int left = td_robot_rows(plan, lanes, robot);
     td_robot_across(r, left, robot, lanes);
-    for (int i = lanes.lane; i < r; i += lanes.n)
-        for (int j = 0; j <= i; j++)
-            *td_tile_entry(touch->H, i, j) += robot->S[td_row(r, i) + j];
+    for (int t = lanes.lane; t < TD_MATRIX(n) && plan->actuators > 0; t += lanes.n)
+    {
+        int i, j;
+        td_matrix_place(t, &i, &j);
+        if (i < r && j < r)
+            touch->A[t] += robot->S[td_row(r, i > j ? i : j) + (i > j ? j : i)];
+    }
     TD_SYNC(lanes);
-    for (int t = lanes.lane; t < TD_SQUARE(n); t += lanes.n)
-        touch->A[t] = touch->H[t];
     for (int i = lanes.lane; i < touch->whole; i += lanes.n)
-        touch->scale[i] = 1 / sqrt(*td_tile_entry(touch->H, i, i));
+        touch->scale[i] = 1 / sqrt(td_matrix_diagonal(touch->A, i));
     TD_SYNC(lanes);
 }
 
@@ -324,32 +340,32 @@ TD_BOTH bool td_free_overlaps(const tdGpuPlan *plan, const tdTouchWork *work, td
 
 // ---------------------------------------------------------------- the step
 
-/// v from v*; 0, or why not.
+/// v from the right-hand side in star; 0, or why not.
 TD_BOTH int td_free_solve(const tdGpuPlan *plan, double *row, tdFreeWork *work, tdLanes lanes)
 {
     tdTouchWork *touch = &work->touch;
     const double *q = row + plan->at.q, *v = row + plan->at.v;
-    bool missed = false;
+    bool missed = false, crowded = false;
     if (plan->shapes > 0)
     {
         int found = td_touch_find(touch, q, v, row[plan->at.friction]);
-        if (found > plan->touches)
-            return TD_GPU_CROWDED;
-        touch->touches = found;
-        if (row[plan->at.steps] == 0 && td_free_overlaps(plan, touch, lanes))
-            return TD_GPU_OVERLAPS;
+        crowded = found > plan->touches;
+        touch->touches = crowded ? 0 : found;
+        td_touch_mix(touch);
     }
     td_free_boxes(plan, touch, lanes);
+    if (!td_touch_start(touch))
+        return TD_GPU_INDEFINITE;
+    if (crowded)
+        return TD_GPU_CROWDED;
+    if (row[plan->at.steps] == 0 && td_free_overlaps(plan, touch, lanes))
+        return TD_GPU_OVERLAPS;
     for (int i = lanes.lane; i < touch->whole; i += lanes.n)
-        touch->v[i] = touch->star[i];
+        touch->v[i] = touch->touches == 0 ? touch->star[i] : i < plan->coords ? v[i] : 0;
     TD_SYNC(lanes);
     if (touch->touches + touch->boxes == 0)
         return 0;
-    td_touch_weigh(touch);
-    td_tiles_times(plan->coords, touch->A, touch->star, lanes, touch->momentum);
-    for (int i = lanes.lane; i < touch->whole && touch->touches > 0; i += lanes.n)
-        touch->v[i] = i < plan->coords ? v[i] : 0;
-    TD_SYNC(lanes);
+    td_matrix_times(plan->coords, touch->A, touch->star, lanes, touch->momentum);
     if (!td_touch_solve(touch, &missed))
         return TD_GPU_NO_CONTACT;
     if (lanes.lane == 0)
@@ -365,7 +381,8 @@ TD_BOTH void td_free_advance(const tdGpuPlan *plan, double *row, const double *m
     tdTouchWork *touch = &work->touch;
     int r = plan->r, n = plan->coords;
     double *q = row + at->q, *v = row + at->v, h = plan->h, young = row[at->young];
-    double kinetic = td_free_momenta(plan, row, work, lanes), elastic = young * energy, part = 0;
+    tdFreeSpin spin = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    double kinetic = td_free_momenta(plan, row, work, &spin, lanes), elastic = young * energy, part = 0;
     for (int i = lanes.lane; i < r; i += lanes.n)
         part += robot->f[i] * (h * v[i]);
     double force_work = young * td_lanes_sum(lanes, part);
@@ -384,7 +401,7 @@ TD_BOTH void td_free_advance(const tdGpuPlan *plan, double *row, const double *m
     if (row[at->status] != TD_GPU_GOES)
         return;
     if (plan->frame != 0)
-        td_free_turn(plan, row, work, lanes);
+        td_free_turn(plan, row, work, &spin, lanes);
     td_free_loads(plan, row, motion, work, lanes);
     td_free_matrix(plan, row, q, work, lanes);
     for (int i = lanes.lane; i < touch->whole; i += lanes.n)
@@ -395,13 +412,7 @@ TD_BOTH void td_free_advance(const tdGpuPlan *plan, double *row, const double *m
         touch->star[i] = sum - (i < r ? h * young * robot->f[i] : 0);
     }
     TD_SYNC(lanes);
-    bool definite = td_tiles_factor(n, lanes, touch->H);
-    int why = definite ? 0 : TD_GPU_INDEFINITE;
-    if (definite)
-    {
-        td_tiles_solve(n, touch->H, lanes, touch->star);
-        why = td_free_solve(plan, row, work, lanes);
-    }
+    int why = td_free_solve(plan, row, work, lanes);
     double bad = 0;
     for (int i = lanes.lane; i < n && why == 0; i += lanes.n)
         bad += !isfinite(touch->v[i]);
@@ -445,7 +456,7 @@ TD_BOTH void td_free_advance(const tdGpuPlan *plan, double *row, const double *m
     TD_SYNC(lanes);
     if (plan->frame != 0)
     {
-        td_free_keep(plan, q, touch->x, v, work, lanes);
+        td_free_keep(plan, q, touch->x, v, work, &spin, lanes);
         if (lanes.lane == 0)
         {
             td_frame_commit(row + at->turn, q + r + 3);

@@ -358,7 +358,7 @@ TD_BOTH void td_meet_edges(const tdTouchWork *work, const tdMeetState *state, in
 // ---------------------------------------------------------------- all of it
 
 /// All contacts, where the robot is at the start of a step. Returns how many; more than there is room for are not kept.
-TD_APART int td_touch_find(const tdTouchWork *work, const double *q, const double *v, double friction)
+TD_BOTH int td_touch_find(const tdTouchWork *work, const double *q, const double *v, double friction)
 {
     const tdGpuPlan *plan = work->plan;
     const double *most = TD_GPU_ARRAY(plan, double, touch_most);

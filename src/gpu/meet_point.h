@@ -67,20 +67,6 @@ TD_BOTH void td_touch_axes(const double *normal, double *axes)
 
 // ---------------------------------------------------------------- contacts
 
-/// How many lanes before this one have something, and how many have in all.
-TD_BOTH int td_lanes_before(tdLanes lanes, bool has, int *all)
-{
-#if defined(__CUDA_ARCH__)
-    unsigned votes = __ballot_sync(lanes.mask, has);
-    *all = __popc(votes);
-    return __popc(votes & ((1u << lanes.lane) - 1));
-#else
-    (void)lanes;
-    *all = has;
-    return 0;
-#endif
-}
-
 /// A contact that was found, by one lane.
 typedef struct tdMeeting
 {
@@ -122,6 +108,7 @@ TD_BOTH void td_meet_keep(const tdTouchWork *work, const tdMeetState *state, int
         return;
     double axes[9];
     work->shape[to] = s;
+    work->row[to] = meeting->points[1] < 0 ? meeting->points[0] : -1 - to;
     *td_touch_at(work, TD_TOUCH_PHI, to) = meeting->phi;
     *td_touch_at(work, TD_TOUCH_MU, to) = state->friction * TD_GPU_ARRAY(plan, tdGpuShape, shape)[s].friction;
     *td_touch_at(work, TD_TOUCH_RIDE, to) = 0;
@@ -280,7 +267,7 @@ TD_BOTH double td_meet_nearest(const tdTouchWork *work, int triangle, const doub
 TD_BOTH int td_meet_least(const tdTouchWork *work, double square, int triangle)
 {
     const tdGpuTriangle *list = TD_GPU_ARRAY(work->plan, tdGpuTriangle, triangle);
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) || defined(TD_LANES)
     for (int k = 1; k < work->lanes.n; k *= 2)
     {
         double other = __shfl_xor_sync(work->lanes.mask, square, k);

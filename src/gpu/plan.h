@@ -232,13 +232,16 @@ typedef struct tdGpuPlan
 } tdGpuPlan;
 
 #if defined(__CUDACC__)
-#define TD_BOTH   static __host__ __device__ __forceinline__
-#define TD_UNROLL _Pragma("unroll")
-#define TD_APART  static __host__ __device__ __noinline__
+#define TD_BOTH         static __host__ __device__ __forceinline__
+#define TD_UNROLL       _Pragma("unroll")
+#define TD_ROLL         _Pragma("unroll 1")
+#define TD_TEXT(x)      #x
+#define TD_UNROLL_BY(n) _Pragma(TD_TEXT(unroll n))
 #else
 #define TD_BOTH static inline
 #define TD_UNROLL
-#define TD_APART static inline // too long to be in more than one place
+#define TD_ROLL
+#define TD_UNROLL_BY(n)
 #endif
 
 /// An array of a back end's plan.

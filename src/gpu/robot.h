@@ -24,8 +24,12 @@ typedef struct tdLanes
     int shape;     ///< of the factor, for TD_FACTOR; 0: any
 } tdLanes;
 
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) || defined(TD_LANES)
 #define TD_SYNC(lanes) __syncwarp((lanes).mask)
+TD_BOTH double td_lanes_across(tdLanes lanes, double x, int k)
+{
+    return __shfl_xor_sync(lanes.mask, x, k);
+}
 TD_BOTH double td_lanes_sum(tdLanes lanes, double x)
 {
     for (int k = 1; k < lanes.n; k *= 2)
@@ -40,6 +44,11 @@ TD_BOTH double td_lanes_most(tdLanes lanes, double x)
 }
 #else
 #define TD_SYNC(lanes) ((void)(lanes))
+TD_BOTH double td_lanes_across(tdLanes lanes, double x, int k)
+{
+    (void)lanes;
+    return k == 0 ? x : 0;
+}
 TD_BOTH double td_lanes_sum(tdLanes lanes, double x)
 {
     (void)lanes;

@@ -6,22 +6,38 @@
 #include "gpu/robot.h"
 
 #define TD_TILE         4
-#define TD_TILES(n)     (((n) + TD_TILE - 1) / TD_TILE) // in a row
-#define TD_WHOLE(n)     (TD_TILE * TD_TILES(n))         // n, filled up
-#define TD_TILE_APART   17 // doubles from one tile to the next, so that lanes with a tile each meet no bank twice
-#define TD_SQUARE(n)    (TD_TILE_APART * (TD_TILES(n) * (TD_TILES(n) + 1) / 2)) // doubles of a matrix
-#define TD_STAGED       9                                                       // rows that are added together
-#define TD_SIDE_BY_SIDE 30                                                      // columns that are solved together
+#define TD_TILES(n)     (((n) + TD_TILE - 1) / TD_TILE)              // in a row
+#define TD_SQUARE(n)    (16 * (TD_TILES(n) * (TD_TILES(n) + 1) / 2)) // doubles of a matrix
+#define TD_STAGED       9                                            // rows that are added together
+#define TD_SIDE_BY_SIDE 30                                           // columns that are solved together
+
+#define TD_WHOLE(n)             (TD_TILE * TD_TILES(n))
+#define TD_MATRIX(n)            TD_SQUARE(n)
+#define TD_MATRIX_ROOM(n)       (TD_SQUARE(n) + TD_STAGED * TD_WHOLE(n)) // enough for an inertia of a frame too
+#define TD_MATRIX_COLUMNS(plan) (TD_SIDE_BY_SIDE * TD_WHOLE((plan)->coords))
+
+/// The same sizes.
+TD_BOTH int td_matrix_whole(int n, tdLanes lanes)
+{
+    (void)lanes;
+    return TD_WHOLE(n);
+}
+
+TD_BOTH int td_matrix_size(int n, tdLanes lanes)
+{
+    (void)lanes;
+    return TD_MATRIX(n);
+}
+
+TD_BOTH int td_matrix_room(int n, tdLanes lanes)
+{
+    (void)lanes;
+    return TD_MATRIX_ROOM(n);
+}
 
 TD_BOTH int td_tile(int i, int j)
 {
-    return TD_TILE_APART * (i * (i + 1) / 2 + j);
-}
-
-/// Entry (i, j) with i >= j.
-TD_BOTH double *td_tile_entry(double *A, int i, int j)
-{
-    return A + td_tile(i / TD_TILE, j / TD_TILE) + TD_TILE * (i % TD_TILE) + j % TD_TILE;
+    return 16 * (i * (i + 1) / 2 + j);
 }
 
 /// Row and column of tile number t.
@@ -34,8 +50,22 @@ TD_BOTH void td_tile_place(int t, int *row, int *column)
     *column = t - i * (i + 1) / 2;
 }
 
+/// Row and column of number t of a matrix.
+TD_BOTH void td_matrix_place(int t, int *row, int *column)
+{
+    td_tile_place(t / 16, row, column);
+    *row = TD_TILE * *row + t % 16 / TD_TILE;
+    *column = TD_TILE * *column + t % TD_TILE;
+}
+
+/// Number (i, i) of a matrix.
+TD_BOTH double td_matrix_diagonal(const double *A, int i)
+{
+    return A[td_tile(i / TD_TILE, i / TD_TILE) + (TD_TILE + 1) * (i % TD_TILE)];
+}
+
 /// y = A x, whole lengths; a lane writes rows lane, lane + n, ...
-TD_APART void td_tiles_times(int n, const double *A, const double *x, tdLanes lanes, double *y)
+TD_BOTH void td_matrix_times(int n, const double *A, const double *x, tdLanes lanes, double *y)
 {
     int tiles = TD_TILES(n);
     TD_SYNC(lanes);
@@ -59,8 +89,8 @@ TD_APART void td_tiles_times(int n, const double *A, const double *x, tdLanes la
     TD_SYNC(lanes);
 }
 
-/// A += sum over m of U_m V_m', rows of whole length; `rows` of them.
-TD_APART void td_tiles_add(int n, int rows, const double *U, const double *V, tdLanes lanes, double *A)
+/// A += sum over m of U_m U_m', rows of whole length; `rows` of them.
+TD_BOTH void td_tiles_add(int n, int rows, const double *U, tdLanes lanes, double *A)
 {
     int tiles = TD_TILES(n), whole = TD_WHOLE(n);
     TD_SYNC(lanes);
@@ -68,13 +98,13 @@ TD_APART void td_tiles_add(int n, int rows, const double *U, const double *V, td
     {
         int row, column;
         td_tile_place(t, &row, &column);
-        double *to = A + TD_TILE_APART * t, sum[16];
+        double *to = A + 16 * t, sum[16];
         TD_UNROLL
         for (int k = 0; k < 16; k++)
             sum[k] = to[k];
         for (int m = 0; m < rows; m++)
         {
-            const double *u = U + m * whole + TD_TILE * row, *v = V + m * whole + TD_TILE * column;
+            const double *u = U + m * whole + TD_TILE * row, *v = U + m * whole + TD_TILE * column;
             TD_UNROLL
             for (int k = 0; k < 16; k++)
                 sum[k] += u[k / TD_TILE] * v[k % TD_TILE];
@@ -114,7 +144,7 @@ TD_BOTH bool td_tile_factor(const double *from, double *L)
 }
 
 /// L L' = A in the place of A, the diagonal of L as reciprocals. False: not definite.
-TD_APART bool td_tiles_factor(int n, tdLanes lanes, double *A)
+TD_BOTH bool td_tiles_factor(int n, tdLanes lanes, double *A)
 {
     int tiles = TD_TILES(n);
     bool good = true;
@@ -179,7 +209,7 @@ TD_APART bool td_tiles_factor(int n, tdLanes lanes, double *A)
 }
 
 /// x = A^-1 x with the factor of A.
-TD_APART void td_tiles_solve(int n, const double *L, tdLanes lanes, double *x)
+TD_BOTH void td_tiles_solve(int n, const double *L, tdLanes lanes, double *x)
 {
     int tiles = TD_TILES(n);
     TD_UNROLL
@@ -217,7 +247,7 @@ TD_APART void td_tiles_solve(int n, const double *L, tdLanes lanes, double *x)
 }
 
 /// X = L^-1 X of TD_SIDE_BY_SIDE columns, rows of them next to each other; a lane does whole columns.
-TD_APART void td_tiles_solve_many(int n, const double *L, int columns, tdLanes lanes, double *X)
+TD_BOTH void td_tiles_solve_many(int n, const double *L, int columns, tdLanes lanes, double *X)
 {
     int tiles = TD_TILES(n);
     TD_SYNC(lanes);

@@ -7,9 +7,10 @@
 
 #include "core/state.h"
 
-#define OWN  TD_SOURCE_DIR "/tests/golden/scenes/"
-#define HOST TD_BUILD_DIR "/libtendril_gpu_host.so"
-#define CUDA TD_BUILD_DIR "/libtendril_gpu.so"
+#define OWN   TD_SOURCE_DIR "/tests/golden/scenes/"
+#define HOST  TD_BUILD_DIR "/libtendril_gpu_host.so"
+#define WARPS TD_BUILD_DIR "/libtendril_gpu_warp.so"
+#define CUDA  TD_BUILD_DIR "/libtendril_gpu.so"
 
 enum
 {
