@@ -51,7 +51,8 @@ static void solve_moved(const tdContactBody *mine, const tdSapBlock *block, cons
                 &info, 1);
 }
 
-// dv*/dy of unknown k. What nodes that efforts move are held by depends on y too.
+// dv*/dy of unknown k. What nodes that efforts move are held by depends on y too. Where y itself moves nodes, it is a
+// velocity of the block that takes the rest along; what takes part is counted from there.
 static void effort_column(const tdModel *model, const tdState *state, const tdBody *body, int k, double *out)
 {
     const struct tdCondensed *cd = state->constraint->condensed;
@@ -61,10 +62,35 @@ static void effort_column(const tdModel *model, const tdState *state, const tdBo
     memset(out, 0, (size_t)block->n * sizeof *out);
     if (state->constraint->role[cd->unknown[k]] != TD_ROLE_INVERSE)
         return; // a velocity of the problem
-    restrict_column(model, state, body, cd->X + k * model->coords, 1, out);
+    if (!model->actuators[cd->unknown[k]].held)
+        restrict_column(model, state, body, cd->X + k * model->coords, 1, out);
     for (int32_t j = 0; j < mine->n_moved; j++)
-        out[mine->n_scalar + j] = -model->scheme.s * cd->M_free[mine->moved[j] * cd->n + k];
+        out[mine->n_scalar + j] = td_contact_is_led(state, mine, j)
+                                      ? 0
+                                      : -model->scheme.s * cd->M_free[mine->moved[j] * cd->n + k];
     solve_moved(mine, block, problem->factors[mine->block], out);
+    for (int32_t j = 0; j < mine->n_moved; j++)
+        if (mine->moved[j] == k)
+            out[mine->n_scalar + j] = td_condense_per_step(model);
+}
+
+// What impulses do to the effort of nodes that unknown k moves: they push along its motion, as they push on nodes that
+// efforts move, which push on it through the body.
+static void led_column(const tdModel *model, const tdState *state, const tdBody *body, int k, double *out)
+{
+    const struct tdCondensed *cd = state->constraint->condensed;
+    const tdContactBody *mine = &state->contact->bodies[body->index];
+    const tdProblem *problem = state->contact->problem;
+    const tdSapBlock *block = &problem->blocks[mine->block];
+    memset(out, 0, (size_t)block->n * sizeof *out);
+    for (int32_t j = 0; j < mine->n_moved; j++)
+        out[mine->n_scalar + j] = td_contact_is_led(state, mine, j)
+                                      ? 0
+                                      : cd->M_free[k * cd->n + mine->moved[j]] / td_condense_per_step(model);
+    solve_moved(mine, block, problem->factors[mine->block], out);
+    for (int32_t j = 0; j < mine->n_moved; j++)
+        if (mine->moved[j] == k)
+            out[mine->n_scalar + j] = -1 / model->scheme.s;
 }
 
 // What impulses on the block do to row i of those that are read, times `factor`.
@@ -76,9 +102,13 @@ static void read_column(const tdModel *model, const tdState *state, const tdBody
     const tdProblem *problem = state->contact->problem;
     restrict_column(model, state, body, cd->Y + i * model->coords, factor, out);
     for (int32_t j = 0; j < mine->n_moved; j++)
-        out[mine->n_scalar + j] =
-            factor * td_row_dot(model, state->constraint->J, cd->read[i], td_contact_motion(model, state, mine, j)) /
-            td_condense_per_step(model);
+    {
+        const double *motion = td_contact_motion(model, state, mine, j);
+        out[mine->n_scalar + j] = td_contact_is_led(state, mine, j)
+                                      ? 0 // impulses do not move them
+                                      : factor * td_row_dot(model, state->constraint->J, cd->read[i], motion) /
+                                            td_condense_per_step(model);
+    }
     solve_moved(mine, &problem->blocks[mine->block], problem->factors[mine->block], out);
 }
 
@@ -102,7 +132,9 @@ static void fill_reading(const tdModel *model, const tdState *state, const tdBod
         memset(Q + row * n, 0, (size_t)n * sizeof *Q);
         if (cs->role[cd->unknown[k]] != TD_ROLE_INVERSE)
             continue;
-        if (actuator->given->friction > 0)
+        if (actuator->held)
+            led_column(model, state, body, k, Q + row * n);
+        else if (actuator->given->friction > 0)
             read_column(model, state, body, rubs++, c, Q + row * n);
         else // X = s A^-1 J'
         {
@@ -561,7 +593,9 @@ void td_contact_steer_take(const tdModel *model, tdState *state)
     report->active_bounds = 0;
     for (int k = 0; k < cd->n; k++)
     {
-        const double *limit = state->constraint->effort_limit + 2 * cd->unknown[k];
+        const tdConstraintState *rows = state->constraint;
+        bool held = model->actuators[cd->unknown[k]].held;
+        const double *limit = (held ? rows->travel_limit : rows->effort_limit) + 2 * cd->unknown[k];
         report->active_bounds += td_bound_of(limit, steer->y[k], fabs(steer->y[k])) != 0;
     }
     td_condense_touch_take(model, state, steer->y, steer->push, place.error, steer->tolerance);
