@@ -90,7 +90,8 @@ bool td_contact_acts_on(const tdActuator *actuator, int body)
 }
 
 // Whether so many velocities of a body take part that all do. A solver on impulses has no use for that, nor have nodes
-// that an effort or inverse control moves; and the compliance that a hand feels (haptic/publish.c) is that of a dense block.
+// that an effort or inverse control moves; and the compliance that a hand feels (haptic/publish.c) is that of a dense
+// block.
 static bool takes_all(const tdModel *model, tdState *state, const tdBody *body)
 {
     if (body->ops->part_all == NULL || model->contact_solver == TD_CONTACT_NLCP || model->contact->guided)

@@ -70,8 +70,7 @@ static bool gives_way(const tdModel *model, const tdState *state, const tdContac
     for (int s = 0; s < constraint->sides; s++)
         for (int k = 0; k < 2; k++)
         {
-            const tdContactBody *mine =
-                &state->contact->bodies[model->contact->colliders[sides[k]->collider].body];
+            const tdContactBody *mine = &state->contact->bodies[model->contact->colliders[sides[k]->collider].body];
             bool any = constraint->side[s].count > mine->n_moved;
             for (int32_t m = 0; m < mine->n_moved && !any; m++)
                 any = !td_contact_is_led(state, mine, m);

@@ -15,13 +15,15 @@
 #include <math.h>
 #include <string.h>
 
-#define STEPS  16 // in a region of trust
+#define STEPS  32 // in a region of trust
 #define STARTS 2  // of the search by pieces: control goes on from where it is, and jumps are no virtue
 #define PASSES                                                                                                         \
     10 // of Newton's method in which efforts are looked for beside contacts, which may switch; then they stay
 #define KEPT_DEPTH 1e-6 // of the model's size: a contact that is kept closed is pressed in by this much
 #define SLACK      1e-3 // of the friction that is left, that a contact which sticks keeps
 #define ROUNDS     4    // of rows that keep contacts, each for those that the last ones made switch
+#define SLOW       0.3  // of the error: where contacts that stay as they are allow less, others are looked at
+#define CLEARLY    4    // times that gain, which is reason enough to switch them
 
 // ---------------------------------------------------------------- columns of blocks
 
@@ -65,9 +67,8 @@ static void effort_column(const tdModel *model, const tdState *state, const tdBo
     if (!model->actuators[cd->unknown[k]].held)
         restrict_column(model, state, body, cd->X + k * model->coords, 1, out);
     for (int32_t j = 0; j < mine->n_moved; j++)
-        out[mine->n_scalar + j] = td_contact_is_led(state, mine, j)
-                                      ? 0
-                                      : -model->scheme.s * cd->M_free[mine->moved[j] * cd->n + k];
+        out[mine->n_scalar + j] =
+            td_contact_is_led(state, mine, j) ? 0 : -model->scheme.s * cd->M_free[mine->moved[j] * cd->n + k];
     solve_moved(mine, block, problem->factors[mine->block], out);
     for (int32_t j = 0; j < mine->n_moved; j++)
         if (mine->moved[j] == k)
@@ -104,10 +105,10 @@ static void read_column(const tdModel *model, const tdState *state, const tdBody
     for (int32_t j = 0; j < mine->n_moved; j++)
     {
         const double *motion = td_contact_motion(model, state, mine, j);
-        out[mine->n_scalar + j] = td_contact_is_led(state, mine, j)
-                                      ? 0 // impulses do not move them
-                                      : factor * td_row_dot(model, state->constraint->J, cd->read[i], motion) /
-                                            td_condense_per_step(model);
+        out[mine->n_scalar + j] =
+            td_contact_is_led(state, mine, j)
+                ? 0 // impulses do not move them
+                : factor * td_row_dot(model, state->constraint->J, cd->read[i], motion) / td_condense_per_step(model);
     }
     solve_moved(mine, &problem->blocks[mine->block], problem->factors[mine->block], out);
 }
@@ -397,7 +398,7 @@ static void slacken(const tdModel *model, tdState *state, double reach, double *
 
 // Slopes hold as long as contacts stay as they are: what can be gained so comes first. Then a target may be a reason
 // for a contact to open, close or slide; less energy is none.
-static tdSteerStep propose(void *context, double reach, double *next)
+static tdSteerStep propose(void *context, double reach, double leap, double *next)
 {
     const struct tdContactLoads *loads = context;
     const tdModel *model = loads->model;
@@ -426,10 +427,24 @@ static tdSteerStep propose(void *context, double reach, double *next)
     tdSteerStep step = {
         .gain = gain_of(cd, error), .error = td_condense_touch_said(cd, true), .infeasible = infeasible};
     memcpy(kept, cd->next, (size_t)n * sizeof *kept);
-    if (breaks || td_steer_is_little(step.gain, error, steer->tolerance))
+    if (!infeasible && td_steer_is_vain(&step, error))
+        step.gain = 0;
+    bool little = breaks || td_steer_is_little(step.gain, error, steer->tolerance);
+    if (little || (!infeasible && step.gain < SLOW * error))
     {
-        ways.n = cd->n_kept > 0 ? ways.n : 0; // it is the same
+        bool switches = cd->n_kept > 0; // else the step without conditions is the same
+        cd->reach = leap;
+        cd->n_kept = 0;
+        ways.n = switches ? ways.n : 0;
+        if (switches && leap != reach)
+        {
+            ways.n = 0;
+            td_condense_choose(state, cd, 0);
+            add_way(cd, &ways, steer, error, gain_of(cd, error));
+        }
         add_releases(model, state, error, &ways);
+        if (!little && (steer->failed >= ways.n || ways.gain[steer->failed] < CLEARLY * step.gain))
+            ways.n = 0;
         step.ways = ways.n;
     }
     if (step.ways > 0)

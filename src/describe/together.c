@@ -30,7 +30,8 @@ static const char *const names[TD_PARTS] = {"contact",
 #define NO_TURNING "give the bodies 'contact: {torsional_friction: 0, rolling_friction: 0}'"
 
 #define TURNING                                                                                                        \
-    "inverse control does not account for torsional and rolling friction, whose limits follow from the forces that it " \
+    "inverse control does not account for torsional and rolling friction, whose limits follow from the forces that "   \
+    "it "                                                                                                              \
     "chooses; " NO_TURNING
 
 #define AWAKE                                                                                                          \

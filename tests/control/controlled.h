@@ -20,8 +20,7 @@ static inline tdStatus to_the_tolerance(void *context, tdScene *scene, tdError *
     return TD_OK;
 }
 
-static inline Run begin_edited(const char *scene, const char *goals, tdSceneEdit *edit,
-                               void *context)
+static inline Run begin_edited(const char *scene, const char *goals, tdSceneEdit *edit, void *context)
 {
     Run run = {0};
     tdError error = {0};

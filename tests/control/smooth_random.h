@@ -18,7 +18,7 @@ typedef struct smoothProblem
     tdModel *model;
     tdState *state, *fresh, *spare; // controlled; driven by what was found; for tries
     double rest[3 * SMOOTH_POINTS], target[3 * SMOOTH_POINTS];
-    double limit[SMOOTH_EFFORTS][2];             // of efforts
+    double limit[SMOOTH_EFFORTS][2];                  // of efforts
     double low[SMOOTH_EFFORTS], high[SMOOTH_EFFORTS]; // in this step, by rates
     double last[SMOOTH_EFFORTS], found[SMOOTH_EFFORTS];
     double rate; // in a step
@@ -65,11 +65,12 @@ static inline void smooth_wall(smoothProblem *p, char *text, size_t size, int i)
         far += fmax(n[c], 0) * high[c] + fmin(n[c], 0) * (c == 0 ? 0 : -high[c]);
     // Its z axis, which points out of it, is -n: turned by `down` about y, then by `around` about z.
     double down = acos(-n[2]) * 180 / M_PI, around = atan2(-n[1], -n[0]) * 180 / M_PI, away = far + gap;
-    smooth_add(text, size,
-               "  - {name: wall_%d, type: rigid, fixed: true, shape: {plane: true}, contact: {friction: %.3f}, transform: "
-               "{rotate: [0 deg, %.6f deg, %.6f deg], translate: [%.9f, %.9f, %.9f]}}\n",
-               i, smooth_in(&p->seed, 0, 1) < 0.4 ? 0 : smooth_in(&p->seed, 0.05, 0.8), down, around, away * n[0],
-               away * n[1], away * n[2]);
+    smooth_add(
+        text, size,
+        "  - {name: wall_%d, type: rigid, fixed: true, shape: {plane: true}, contact: {friction: %.3f}, transform: "
+        "{rotate: [0 deg, %.6f deg, %.6f deg], translate: [%.9f, %.9f, %.9f]}}\n",
+        i, smooth_in(&p->seed, 0, 1) < 0.4 ? 0 : smooth_in(&p->seed, 0.05, 0.8), down, around, away * n[0], away * n[1],
+        away * n[2]);
 }
 
 static inline void smooth_begin(smoothProblem *p, uint64_t seed)
@@ -192,7 +193,7 @@ static inline void smooth_go_on(smoothProblem *p)
 static inline double smooth_descend(smoothProblem *p, double *y, double least, double from)
 {
     double next[SMOOTH_EFFORTS];
-    for (double length = from; length > 2e-4;)
+    for (double length = from; length > 5e-4;)
     {
         bool better = false;
         for (int k = 0; k < 4 * p->n_y && !better; k++)
@@ -250,4 +251,35 @@ static inline double smooth_best(smoothProblem *p, int random, double *best)
         memcpy(best, other, sizeof other);
     }
     return value;
+}
+
+typedef struct smoothTally
+{
+    int n, worse, far, farther, stalled;
+    double mean, same;
+} smoothTally;
+
+// All steps of a scene in which something touches. Nothing counts that is less than a micrometre.
+static inline void smooth_scene(smoothTally *t, uint64_t seed, int random)
+{
+    smoothProblem p;
+    smooth_begin(&p, seed);
+    for (int i = 0; i < SMOOTH_STEPS; i++)
+    {
+        double found = smooth_step(&p), best[SMOOTH_EFFORTS];
+        const tdReport *report = td_state_report(p.state);
+        if (report->contacts_active > 0)
+        {
+            double start = smooth_at(&p, p.last), least = smooth_best(&p, random, best);
+            t->n++;
+            t->same = fmax(t->same, fabs(smooth_at(&p, p.found) - found));
+            t->worse += found > start + 1e-6;
+            t->far += least < found / 1.01 - 1e-6;
+            t->farther += least < found / 1.05 - 1e-6;
+            t->mean += fmax(found - least - 1e-6, 0) / found;
+            t->stalled += report->inverse_end == TD_INVERSE_STALLED;
+        }
+        smooth_go_on(&p);
+    }
+    smooth_end(&p);
 }

@@ -37,12 +37,14 @@ static void test_pressed_column(void **unused)
                {"time_step: 20 ms\nsteps: 200\n", "solver: nlcp"}};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
     {
-        tdModel *model = scene_model("tendril: 1\n%scontact: {%s}\nbodies:\n" FLOOR COLUMN("column", "0.002", "0.102")
-                                     "actuators:\n  - {name: press, type: translation, body: column, group: zmax, "
-                                     "direction: [0, 0, -1], drive: displacement, displacement_rate: 20 mm/s}\n"
-                                     "effectors:\n  - {name: load, type: contact_force, body: column, against: floor}\n"
-                                     "  - {name: end, body: column, point: [0.05, 0.05, 0.002], axes: z, priority: 2}\n",
-                                     all[k].settings, all[k].contact);
+        tdModel *model = scene_model(
+            "tendril: 1\n%scontact: {%s}\nbodies:\n" FLOOR COLUMN(
+                "column", "0.002",
+                "0.102") "actuators:\n  - {name: press, type: translation, body: column, group: zmax, "
+                         "direction: [0, 0, -1], drive: displacement, displacement_rate: 20 mm/s}\n"
+                         "effectors:\n  - {name: load, type: contact_force, body: column, against: floor}\n"
+                         "  - {name: end, body: column, point: [0.05, 0.05, 0.002], axes: z, priority: 2}\n",
+            all[k].settings, all[k].contact);
         tdState *state = scene_state(model);
         const double below[3] = {0.05, 0.05, -0.01}; // which brings it to the floor
         assert_int_equal(td_state_set_target(model, state, 1, below), TD_OK);
@@ -158,8 +160,8 @@ static void test_as_driven_there(void **unused)
             for (int64_t n = 0; n < 3 * model->bodies[1].nodes; n++)
                 off = fmax(off, fabs(td_state_positions(model, state, 1)[n] - td_state_positions(model, other, 1)[n]));
             other_force = fmax(other_force, fabs(force_between(state, 1, 0) - force_between(other, 1, 0)));
-            effort = fmax(effort, fabs(td_state_actuation(model, state, 0).effort -
-                                       td_state_actuation(model, other, 0).effort));
+            effort = fmax(
+                effort, fabs(td_state_actuation(model, state, 0).effort - td_state_actuation(model, other, 0).effort));
             if (i > 40)
                 miss = fmax(miss, fabs(force_between(state, 1, 0) - 0.7));
         }

@@ -100,11 +100,11 @@ static void test_bend(void **context)
     double short_by = 0;
     for (int row = 0; row < 3; row++)
         short_by = hypot(short_by, off(&run, 0, run.state, row));
-    print_message("bend: tip to %.2f mm on the way and %.1e mm at its end, %.1f mm without the tube (a step replayed from "
-                  "its own state %.1e mm, all of them %.2f mm at the end, %.2f mm more at most), pushed in by %.1f mm, "
-                  "leaning in %d steps with up to %.2f N\n",
-                  1e3 * way, 1e3 * end[0], 1e3 * short_by, 1e3 * same, 1e3 * end[1], 1e3 * replayed, 1e3 * slid, leaning,
-                  most);
+    print_message(
+        "bend: tip to %.2f mm on the way and %.1e mm at its end, %.1f mm without the tube (a step replayed from "
+        "its own state %.1e mm, all of them %.2f mm at the end, %.2f mm more at most), pushed in by %.1f mm, "
+        "leaning in %d steps with up to %.2f N\n",
+        1e3 * way, 1e3 * end[0], 1e3 * short_by, 1e3 * same, 1e3 * end[1], 1e3 * replayed, 1e3 * slid, leaning, most);
     assert_true(way < 5e-3); // where it sticks for a moment, or is in the way of itself
     assert_true(end[0] < 1e-4);
     assert_true(same < 1e-4);
@@ -174,7 +174,8 @@ static void test_exactly(void **context)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_wall), cmocka_unit_test(test_tube), cmocka_unit_test(test_bend),
-                                       cmocka_unit_test(test_lever), cmocka_unit_test(test_exactly)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_wall), cmocka_unit_test(test_tube),
+                                       cmocka_unit_test(test_bend), cmocka_unit_test(test_lever),
+                                       cmocka_unit_test(test_exactly)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
