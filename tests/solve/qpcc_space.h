@@ -4,17 +4,19 @@
 // Nodes are quadratic programs in efforts and impulses as in qpcc_random.h. A contact is undecided, open, sticks, or
 // slides within a sector of directions, which is halved further on. Cones of friction are planes around them, more of
 // them where a solution lies outside; in a sector they are the planes at its borders and its middle and the chord. All
-// of that holds more than the laws do, so that the value of a node is a lower bound of everything below it, and
+// of that allows more than the laws do, so that the value of a node is a lower bound of everything below it, and
 // branches that cannot hold anything better than 1 % below what is known are left out. Where a node obeys the laws, or
 // its sectors are as narrow as they become, its efforts are tried with the laws themselves, by Gauss-Seidel.
 #pragma once
 #include "qpcc_random.h"
 
+#include "solve/dual_set.h"
+
 #define SPACE_UNKNOWNS (QPCC_ACTUATORS + 3 * QPCC_CONTACTS)
 #define SPACE_CUTS     8 // planes of a cone, and as many more
 #define SPACE_ROWS     (QPCC_CONTACTS * (3 + 2 * SPACE_CUTS + 6))
 #define SPACE_NARROW   4e-3 // [rad] half of the narrowest sector
-#define SPACE_NODES    400
+#define SPACE_NODES    20000
 
 enum
 {
@@ -36,12 +38,15 @@ typedef struct spaceOracle
     qpccProblem *p;
     tdArena arena;
     tdQpWork *work;
+    tdDualSet quick;
     double W[9 * QPCC_CONTACTS * QPCC_CONTACTS], B[3 * QPCC_CONTACTS * QPCC_ACTUATORS], u0[3 * QPCC_CONTACTS];
     double Z[QPCC_ERRORS * 3 * QPCC_CONTACTS];
     double best, prune;
+    bool sure; // set by the caller: programs without solution are solved by another method as well
     double C[SPACE_ROWS * SPACE_UNKNOWNS], R[SPACE_UNKNOWNS * SPACE_UNKNOWNS], cl[SPACE_ROWS], cu[SPACE_ROWS];
     int n, m, rows;
     long nodes, narrow, failed; // narrow: that end although they do not obey the laws
+    long slow;                  // where another method finds what the quick one does not
 } spaceOracle;
 
 static inline void space_begin(spaceOracle *o, qpccProblem *p)
@@ -51,7 +56,7 @@ static inline void space_begin(spaceOracle *o, qpccProblem *p)
     o->p = p;
     o->m = 3 * p->n_c;
     o->n = p->n_y + o->m;
-    o->nodes = o->narrow = o->failed = 0;
+    o->nodes = o->narrow = o->failed = o->slow = 0;
     for (int i = 0; i < o->m; i++)
     {
         const tdSapConstraint *constraint = &p->problem->constraints[i / 3];
@@ -90,7 +95,10 @@ static inline void space_begin(spaceOracle *o, qpccProblem *p)
                 *w += i % 3 == 2 ? p->problem->constraints[i / 3].law.R[2] : 1e-7 * *w;
         }
     if (o->work == NULL)
+    {
         o->work = td_qp_work(&o->arena, SPACE_UNKNOWNS, SPACE_ROWS);
+        assert_true(td_dual_set_take(&o->quick, &o->arena, SPACE_UNKNOWNS, SPACE_ROWS));
+    }
 }
 
 static inline double *space_row(spaceOracle *o, double low, double high)
@@ -207,10 +215,32 @@ static inline bool space_node(spaceOracle *o, const spaceMode *modes, double *x,
         for (int i = 0; i < o->m; i++)
             o->R[e * n + p->n_y + i] = o->Z[e * o->m + i];
     }
-    tdQp qp = {.n = n, .m = o->rows, .xl = xl, .xu = xu, .C = o->C, .cl = o->cl, .cu = o->cu};
-    tdQpSolution solution = {.x = x, .active = active, .z = z};
-    td_qp_solve_squares(&qp, p->n_e, o->R, q, o->work, false, &solution);
-    o->failed += solution.status == TD_QP_ITERATIONS;
+    // Where the quick method finds nothing, another one is asked: always where sectors are so narrow that their rows
+    // all but contradict each other.
+    bool narrow = false;
+    for (int c = 0; c < p->n_c; c++)
+        narrow = narrow || (modes[c].mode == SPACE_SLIDE && modes[c].half < 0.1);
+    tdDualSetProblem quick = {.n = n,
+                              .e = p->n_e,
+                              .m = o->rows,
+                              .E = o->R,
+                              .e0 = q,
+                              .xl = xl,
+                              .xu = xu,
+                              .C = o->C,
+                              .cl = o->cl,
+                              .cu = o->cu};
+    int iterations = 0;
+    bool good = td_dual_set_solve(&o->quick, &quick, x, active, &iterations);
+    if (!good && (o->sure || narrow))
+    {
+        tdQp qp = {.n = n, .m = o->rows, .xl = xl, .xu = xu, .C = o->C, .cl = o->cl, .cu = o->cu};
+        tdQpSolution solution = {.x = x, .active = active, .z = z};
+        td_qp_solve_squares(&qp, p->n_e, o->R, q, o->work, false, &solution);
+        o->failed += solution.status == TD_QP_ITERATIONS;
+        good = solution.status != TD_QP_INFEASIBLE || solution.violation < 1e-8;
+        o->slow += good && !narrow;
+    }
     o->nodes++;
     double square = 0;
     for (int e = 0; e < p->n_e; e++)
@@ -221,7 +251,7 @@ static inline bool space_node(spaceOracle *o, const spaceMode *modes, double *x,
         square += sum * sum;
     }
     *value = sqrt(square);
-    return solution.status != TD_QP_INFEASIBLE || solution.violation < 1e-8;
+    return good;
 }
 
 // How far a contact is from its laws at x.
