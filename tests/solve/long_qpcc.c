@@ -210,11 +210,8 @@ int main(void)
     if (td_problem_create(&problem.problem, &error) != TD_OK)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_enumeration),
-        cmocka_unit_test(test_space_tree),
-        cmocka_unit_test(test_space),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_enumeration), cmocka_unit_test(test_space_tree), cmocka_unit_test(test_space),
+        cmocka_unit_test(test_many),        cmocka_unit_test(test_problems),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     td_problem_free(problem.problem);

@@ -220,16 +220,8 @@ static inline bool space_node(spaceOracle *o, const spaceMode *modes, double *x,
     bool narrow = false;
     for (int c = 0; c < p->n_c; c++)
         narrow = narrow || (modes[c].mode == SPACE_SLIDE && modes[c].half < 0.1);
-    tdDualSetProblem quick = {.n = n,
-                              .e = p->n_e,
-                              .m = o->rows,
-                              .E = o->R,
-                              .e0 = q,
-                              .xl = xl,
-                              .xu = xu,
-                              .C = o->C,
-                              .cl = o->cl,
-                              .cu = o->cu};
+    tdDualSetProblem quick = {
+        .n = n, .e = p->n_e, .m = o->rows, .E = o->R, .e0 = q, .xl = xl, .xu = xu, .C = o->C, .cl = o->cl, .cu = o->cu};
     int iterations = 0;
     bool good = td_dual_set_solve(&o->quick, &quick, x, active, &iterations);
     if (!good && (o->sure || narrow))

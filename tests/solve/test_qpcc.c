@@ -213,8 +213,8 @@ static void test_space_tree(void **context)
     }
     problem.solid = false;
     problem.most_y = 0;
-    print_message("%d problems in space: %d are not within 1 %% of the best by branch and bound, of %d nodes\n", SPATIAL,
-                  far, nodes);
+    print_message("%d problems in space: %d are not within 1 %% of the best by branch and bound, of %d nodes\n",
+                  SPATIAL, far, nodes);
     assert_true(far <= 1);
     assert_int_equal(cut + missed, 0);
 }
@@ -400,8 +400,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_oracle),     cmocka_unit_test(test_independent), cmocka_unit_test(test_best),
-        cmocka_unit_test(test_neighbours), cmocka_unit_test(test_space),       cmocka_unit_test(test_space_tree),       cmocka_unit_test(test_laws),
-        cmocka_unit_test(test_wall),       cmocka_unit_test(test_left_out),    cmocka_unit_test(test_several),
+        cmocka_unit_test(test_neighbours), cmocka_unit_test(test_space),       cmocka_unit_test(test_space_tree),
+        cmocka_unit_test(test_laws),       cmocka_unit_test(test_wall),        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_several),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
