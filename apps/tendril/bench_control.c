@@ -264,11 +264,13 @@ static tdStatus measure_touch(const touchRow *row, const char *folder, int runs,
     return status;
 }
 
-// The trunk that leans on the rim of a tube.
+// The trunk that leans on the rim of a tube, and that bends round the wall of another.
 static tdStatus measure_touches(const char *folder, int runs, bool print, tdJson *json, tdError *error)
 {
     static const touchRow rows[] = {{"trunk/tube.yaml", "trunk/tube.csv", NULL, 177, 95},
-                                    {"trunk/tube.yaml", "trunk/tube.csv", "fine.msh", 177, 95}};
+                                    {"trunk/tube.yaml", "trunk/tube.csv", "fine.msh", 177, 95},
+                                    {"trunk/bend.yaml", "trunk/bend.csv", NULL, 400, 60},
+                                    {"trunk/bend.yaml", "trunk/bend.csv", "fine.msh", 400, 60}};
     if (print)
         printf("  In contact: processor time with one thread, the clock's with two\n");
     td_json_open(json, "control_in_contact", '[');

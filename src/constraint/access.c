@@ -121,17 +121,12 @@ tdStatus td_inverse_suits(const tdModel *model, int line, tdError *error)
 {
     const char *within = td_part_clash(TD_PART_INVERSE, td_scheme_part(&model->scheme));
     bool touches = model->touches;
-    const char *guided = touches ? td_part_clash(TD_PART_CONTACT, TD_PART_GUIDED) : NULL;
     bool coulomb = touches && model->contact_solver == TD_CONTACT_NLCP;
     const char *beside = coulomb ? td_part_clash(TD_PART_INVERSE, TD_PART_COULOMB) : NULL;
     if (model->turning)
         beside = td_part_clash(TD_PART_INVERSE, TD_PART_TURNING);
     if (beside != NULL)
         return td_fail_at(error, TD_ERROR_INPUT, model->file, line, "contact", "%s", beside);
-    for (int a = 0; a < model->n_actuators && guided != NULL; a++)
-        if (model->actuators[a].held && !model->actuators[a].driven)
-            return td_fail_at(error, TD_ERROR_INPUT, model->file, model->actuators[a].given->line,
-                              model->actuators[a].name, "%s", guided);
     return within == NULL ? TD_OK : td_fail_at(error, TD_ERROR_INPUT, model->file, line, "integrator", "%s", within);
 }
 

@@ -83,7 +83,7 @@ static int list_rows(const tdModel *model, const tdState *state, int *read)
                 n++;
             }
     for (int a = 0; a < model->n_actuators; a++)
-        if (cs->role[a] == TD_ROLE_INVERSE && model->actuators[a].given->friction > 0)
+        if (cs->role[a] == TD_ROLE_INVERSE && model->actuators[a].given->friction > 0 && !model->actuators[a].held)
         {
             if (read != NULL)
                 read[n] = model->actuators[a].row;
@@ -447,6 +447,8 @@ void td_condense_touch_take(const tdModel *model, tdState *state, const double *
             continue;
         for (int64_t i = 0; i < model->coords && change != 0; i++)
             state->dv[i] += change * X[i];
+        if (model->actuators[a].held)
+            continue;
         td_constraint_push(model, state, a, change);
         cs->effort[a] = y[k];
     }

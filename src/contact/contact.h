@@ -394,6 +394,8 @@ void td_contact_push_side(const tdModel *model, const tdState *state, const tdCo
 tdStatus td_contact_blocks_create(const tdModel *model, tdState *state, tdError *error);
 bool td_contact_acts_on(const tdActuator *actuator, int body);
 void td_contact_touch_scalars(const tdModel *model, tdState *state);
+/// Whether inverse control, and not an effort, moves them.
+bool td_contact_is_led(const tdState *state, const tdContactBody *body, int32_t moved);
 /// How all coordinates move with a unit of what moves nodes of the body, by n_moved.
 const double *td_contact_motion(const tdModel *model, const tdState *state, const tdContactBody *body, int32_t moved);
 /// Vectors that apply_inverse will be asked for.

@@ -18,7 +18,8 @@
 //
 // Nodes that an effort moves by u = u_now + r (its rate, or the change itself in statics) take the whole body along, by
 // X r. What takes part is then v_p = v_p' + X_p r, and the block has r, which does not feel v_p', beside v_p'; all rows
-// have a column J X for it.
+// have a column J X for it. So has r of nodes that inverse control moves. It is as the search for efforts puts it,
+// whatever pushes: its inertia is beyond that of anything around.
 #include "contact/contact.h"
 
 #include "base/lapack.h"
@@ -31,6 +32,7 @@
 #include <string.h>
 
 #define SHARE (0.5 * TD_SAP_NEAR_RIGID(TD_SAP_BETA_BOX)) // of C, added to K
+#define LED   1e9                                        // times the inertia of nodes that inverse control moves
 
 // ---------------------------------------------------------------- who acts by columns
 
@@ -88,14 +90,15 @@ bool td_contact_acts_on(const tdActuator *actuator, int body)
 }
 
 // Whether so many velocities of a body take part that all do. A solver on impulses has no use for that, nor have nodes
-// that an effort moves; and the compliance that a hand feels (haptic/publish.c) is that of a dense block.
+// that an effort or inverse control moves; and the compliance that a hand feels (haptic/publish.c) is that of a dense
+// block.
 static bool takes_all(const tdModel *model, tdState *state, const tdBody *body)
 {
     if (body->ops->part_all == NULL || model->contact_solver == TD_CONTACT_NLCP || model->contact->guided)
         return false;
     for (int a = 0; a < model->n_actuators; a++)
         if (model->actuators[a].held && model->actuators[a].given->body == body->index &&
-            state->constraint->role[a] == TD_ROLE_EFFORT)
+            (state->constraint->role[a] == TD_ROLE_EFFORT || state->constraint->role[a] == TD_ROLE_INVERSE))
             return false;
     return body->ops->part_all(body, state, state->contact->bodies[body->index].company);
 }
@@ -252,6 +255,22 @@ static tdStatus invert(tdState *state, int m, double *K, int stride, double *A, 
                    "the driven actuators do the same to a body, to rounding error; drive one of them by effort");
 }
 
+bool td_contact_is_led(const tdState *state, const tdContactBody *body, int32_t moved)
+{
+    return state->constraint->role[state->constraint->condensed->unknown[body->moved[moved]]] == TD_ROLE_INVERSE;
+}
+
+// psi' A psi of the nodes themselves, which is more than all that they carry resists with.
+static double led_inertia(const tdModel *model, const struct tdCondensed *cd, int k)
+{
+    const tdBody *body = &model->bodies[model->actuators[cd->unknown[k]].given->body];
+    const double *X = cd->X + k * model->coords + body->first, *B = cd->B + k * model->coords + body->first;
+    double per_step = td_condense_per_step(model), sum = 0;
+    for (int32_t i = 0; i < body->n_held; i++)
+        sum -= X[body->held[i]] * B[body->held[i]];
+    return sum > 0 ? sum / (per_step * per_step) : 1;
+}
+
 // Their inertia M, and how fast they move without constraints: M r = s (effort given - effort now).
 static tdStatus add_moved(const tdModel *model, tdState *state, const tdContactBody *mine, int all, double *A,
                           double *L, double *v_star)
@@ -266,6 +285,8 @@ static tdStatus add_moved(const tdModel *model, tdState *state, const tdContactB
             double value =
                 0.5 * unit *
                 (cd->M[mine->moved[i] * cd->n + mine->moved[j]] + cd->M[mine->moved[j] * cd->n + mine->moved[i]]);
+            if (td_contact_is_led(state, mine, i) || td_contact_is_led(state, mine, j))
+                value = i == j ? LED * led_inertia(model, cd, mine->moved[i]) : 0;
             M[i + (int64_t)j * all] = F[i + (int64_t)j * all] = value;
         }
     dpotrf_("L", &n, F, &all, &info, 1);
@@ -273,8 +294,10 @@ static tdStatus add_moved(const tdModel *model, tdState *state, const tdContactB
         return td_fail(&state->report.error, TD_ERROR_NUMERIC,
                        "nodes that an effort moves feel no resistance; hold the body, or use a smaller time_step");
     for (int i = 0; i < n; i++)
-        v_star[i] =
-            model->scheme.s * (state->constraint->given[cd->unknown[mine->moved[i]]] - cd->second[mine->moved[i]]);
+    {
+        double given = state->constraint->given[cd->unknown[mine->moved[i]]];
+        v_star[i] = td_contact_is_led(state, mine, i) ? 0 : model->scheme.s * (given - cd->second[mine->moved[i]]);
+    }
     dpotrs_("L", &n, &one, F, &all, v_star, &n, &info, 1);
     return TD_OK;
 }
@@ -393,8 +416,7 @@ static void list_moved(const tdModel *model, const tdState *state, const tdBody 
     const struct tdCondensed *cd = state->constraint->condensed;
     mine->n_moved = 0;
     for (int k = 0; cd != NULL && k < cd->n; k++)
-        if (model->actuators[cd->unknown[k]].given->body == body->index &&
-            state->constraint->role[cd->unknown[k]] != TD_ROLE_INVERSE)
+        if (model->actuators[cd->unknown[k]].held && model->actuators[cd->unknown[k]].given->body == body->index)
             mine->moved[mine->n_moved++] = k;
 }
 
@@ -615,7 +637,8 @@ tdStatus td_contact_recover(const tdModel *model, tdState *state)
                 state->dv[body->first + coord] += block->v[mine->n_moved + i] - block->v_star[mine->n_moved + i];
         }
         for (int32_t j = 0; j < mine->n_moved; j++)
-            move(model, state, body, mine->moved[j], block->v[mine->n_scalar + j]);
+            if (!td_contact_is_led(state, mine, j)) // the search for efforts says how far (condense_touch.c)
+                move(model, state, body, mine->moved[j], block->v[mine->n_scalar + j]);
     }
     td_stack_release(&cs->problem->entries, mark);
     return TD_OK;

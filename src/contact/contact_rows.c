@@ -62,6 +62,24 @@ static bool add_turning(const tdModel *model, tdState *state, int32_t i, double 
            td_contact_side(model, state, &contact->b, true, 1, frame, drift);
 }
 
+// Whether something at the contact can give way: more than nodes that are where inverse control puts them.
+static bool gives_way(const tdModel *model, const tdState *state, const tdContact *contact,
+                      const tdSapConstraint *constraint)
+{
+    const tdContactSide *sides[2] = {&contact->a, &contact->b};
+    for (int s = 0; s < constraint->sides; s++)
+        for (int k = 0; k < 2; k++)
+        {
+            const tdContactBody *mine = &state->contact->bodies[model->contact->colliders[sides[k]->collider].body];
+            bool any = constraint->side[s].count > mine->n_moved;
+            for (int32_t m = 0; m < mine->n_moved && !any; m++)
+                any = !td_contact_is_led(state, mine, m);
+            if (mine->block == constraint->side[s].block && any)
+                return true;
+        }
+    return false;
+}
+
 static bool add_contact(const tdModel *model, tdState *state, int32_t i)
 {
     tdContactState *cs = state->contact;
@@ -77,7 +95,7 @@ static bool add_contact(const tdModel *model, tdState *state, int32_t i)
         return false;
     const tdSapConstraint *constraint = &cs->problem->constraints[c];
     cs->gap[i] = td_contact_held(model, cs, contact, gap_ahead(model, cs, constraint, contact->phi, drift[2]));
-    if (constraint->sides == 0)
+    if (!gives_way(model, state, contact, constraint))
     {
         td_problem_drop(cs->problem);
         return true;
@@ -267,7 +285,7 @@ static bool add_stops(const tdModel *model, tdState *state)
                 double stop = upper ? cd->hi[k] : cd->lo[k], *J = NULL;
                 int32_t *columns = NULL;
                 tdOwner owner = {TD_OWNER_STOP, 2 * cd->unknown[k] + upper};
-                if (!isfinite(stop))
+                if (!isfinite(stop) || td_contact_is_led(state, &cs->bodies[b], m)) // which choose within limits
                     continue;
                 if (td_problem_row(cs->problem, owner, TD_SAP_BOX, 1) < 0 ||
                     td_problem_side(cs->problem, cs->bodies[b].block, 1, &J, &columns) == NULL)

@@ -15,13 +15,15 @@
 #include <math.h>
 #include <string.h>
 
-#define STEPS  16 // in a region of trust
+#define STEPS  32 // in a region of trust
 #define STARTS 2  // of the search by pieces: control goes on from where it is, and jumps are no virtue
 #define PASSES                                                                                                         \
     10 // of Newton's method in which efforts are looked for beside contacts, which may switch; then they stay
 #define KEPT_DEPTH 1e-6 // of the model's size: a contact that is kept closed is pressed in by this much
 #define SLACK      1e-3 // of the friction that is left, that a contact which sticks keeps
 #define ROUNDS     4    // of rows that keep contacts, each for those that the last ones made switch
+#define SLOW       0.3  // of the error: where contacts that stay as they are allow less, others are looked at
+#define CLEARLY    4    // times that gain, which is reason enough to switch them
 
 // ---------------------------------------------------------------- columns of blocks
 
@@ -51,7 +53,8 @@ static void solve_moved(const tdContactBody *mine, const tdSapBlock *block, cons
                 &info, 1);
 }
 
-// dv*/dy of unknown k. What nodes that efforts move are held by depends on y too.
+// dv*/dy of unknown k. What nodes that efforts move are held by depends on y too. Where y itself moves nodes, it is a
+// velocity of the block that takes the rest along; what takes part is counted from there.
 static void effort_column(const tdModel *model, const tdState *state, const tdBody *body, int k, double *out)
 {
     const struct tdCondensed *cd = state->constraint->condensed;
@@ -61,10 +64,34 @@ static void effort_column(const tdModel *model, const tdState *state, const tdBo
     memset(out, 0, (size_t)block->n * sizeof *out);
     if (state->constraint->role[cd->unknown[k]] != TD_ROLE_INVERSE)
         return; // a velocity of the problem
-    restrict_column(model, state, body, cd->X + k * model->coords, 1, out);
+    if (!model->actuators[cd->unknown[k]].held)
+        restrict_column(model, state, body, cd->X + k * model->coords, 1, out);
     for (int32_t j = 0; j < mine->n_moved; j++)
-        out[mine->n_scalar + j] = -model->scheme.s * cd->M_free[mine->moved[j] * cd->n + k];
+        out[mine->n_scalar + j] =
+            td_contact_is_led(state, mine, j) ? 0 : -model->scheme.s * cd->M_free[mine->moved[j] * cd->n + k];
     solve_moved(mine, block, problem->factors[mine->block], out);
+    for (int32_t j = 0; j < mine->n_moved; j++)
+        if (mine->moved[j] == k)
+            out[mine->n_scalar + j] = td_condense_per_step(model);
+}
+
+// What impulses do to the effort of nodes that unknown k moves: they push along its motion, as they push on nodes that
+// efforts move, which push on it through the body.
+static void led_column(const tdModel *model, const tdState *state, const tdBody *body, int k, double *out)
+{
+    const struct tdCondensed *cd = state->constraint->condensed;
+    const tdContactBody *mine = &state->contact->bodies[body->index];
+    const tdProblem *problem = state->contact->problem;
+    const tdSapBlock *block = &problem->blocks[mine->block];
+    memset(out, 0, (size_t)block->n * sizeof *out);
+    for (int32_t j = 0; j < mine->n_moved; j++)
+        out[mine->n_scalar + j] = td_contact_is_led(state, mine, j)
+                                      ? 0
+                                      : cd->M_free[k * cd->n + mine->moved[j]] / td_condense_per_step(model);
+    solve_moved(mine, block, problem->factors[mine->block], out);
+    for (int32_t j = 0; j < mine->n_moved; j++)
+        if (mine->moved[j] == k)
+            out[mine->n_scalar + j] = -1 / model->scheme.s;
 }
 
 // What impulses on the block do to row i of those that are read, times `factor`.
@@ -76,9 +103,13 @@ static void read_column(const tdModel *model, const tdState *state, const tdBody
     const tdProblem *problem = state->contact->problem;
     restrict_column(model, state, body, cd->Y + i * model->coords, factor, out);
     for (int32_t j = 0; j < mine->n_moved; j++)
+    {
+        const double *motion = td_contact_motion(model, state, mine, j);
         out[mine->n_scalar + j] =
-            factor * td_row_dot(model, state->constraint->J, cd->read[i], td_contact_motion(model, state, mine, j)) /
-            td_condense_per_step(model);
+            td_contact_is_led(state, mine, j)
+                ? 0 // impulses do not move them
+                : factor * td_row_dot(model, state->constraint->J, cd->read[i], motion) / td_condense_per_step(model);
+    }
     solve_moved(mine, &problem->blocks[mine->block], problem->factors[mine->block], out);
 }
 
@@ -102,7 +133,9 @@ static void fill_reading(const tdModel *model, const tdState *state, const tdBod
         memset(Q + row * n, 0, (size_t)n * sizeof *Q);
         if (cs->role[cd->unknown[k]] != TD_ROLE_INVERSE)
             continue;
-        if (actuator->given->friction > 0)
+        if (actuator->held)
+            led_column(model, state, body, k, Q + row * n);
+        else if (actuator->given->friction > 0)
             read_column(model, state, body, rubs++, c, Q + row * n);
         else // X = s A^-1 J'
         {
@@ -365,7 +398,7 @@ static void slacken(const tdModel *model, tdState *state, double reach, double *
 
 // Slopes hold as long as contacts stay as they are: what can be gained so comes first. Then a target may be a reason
 // for a contact to open, close or slide; less energy is none.
-static tdSteerStep propose(void *context, double reach, double *next)
+static tdSteerStep propose(void *context, double reach, double leap, double *next)
 {
     const struct tdContactLoads *loads = context;
     const tdModel *model = loads->model;
@@ -394,10 +427,24 @@ static tdSteerStep propose(void *context, double reach, double *next)
     tdSteerStep step = {
         .gain = gain_of(cd, error), .error = td_condense_touch_said(cd, true), .infeasible = infeasible};
     memcpy(kept, cd->next, (size_t)n * sizeof *kept);
-    if (breaks || td_steer_is_little(step.gain, error, steer->tolerance))
+    if (!infeasible && td_steer_is_vain(&step, error))
+        step.gain = 0;
+    bool little = breaks || td_steer_is_little(step.gain, error, steer->tolerance);
+    if (little || (!infeasible && step.gain < SLOW * error))
     {
-        ways.n = cd->n_kept > 0 ? ways.n : 0; // it is the same
+        bool switches = cd->n_kept > 0; // else the step without conditions is the same
+        cd->reach = leap;
+        cd->n_kept = 0;
+        ways.n = switches ? ways.n : 0;
+        if (switches && leap != reach)
+        {
+            ways.n = 0;
+            td_condense_choose(state, cd, 0);
+            add_way(cd, &ways, steer, error, gain_of(cd, error));
+        }
         add_releases(model, state, error, &ways);
+        if (!little && (steer->failed >= ways.n || ways.gain[steer->failed] < CLEARLY * step.gain))
+            ways.n = 0;
         step.ways = ways.n;
     }
     if (step.ways > 0)
@@ -561,7 +608,9 @@ void td_contact_steer_take(const tdModel *model, tdState *state)
     report->active_bounds = 0;
     for (int k = 0; k < cd->n; k++)
     {
-        const double *limit = state->constraint->effort_limit + 2 * cd->unknown[k];
+        const tdConstraintState *rows = state->constraint;
+        bool held = model->actuators[cd->unknown[k]].held;
+        const double *limit = (held ? rows->travel_limit : rows->effort_limit) + 2 * cd->unknown[k];
         report->active_bounds += td_bound_of(limit, steer->y[k], fabs(steer->y[k])) != 0;
     }
     td_condense_touch_take(model, state, steer->y, steer->push, place.error, steer->tolerance);

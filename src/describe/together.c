@@ -27,12 +27,12 @@ static const char *const names[TD_PARTS] = {"contact",
     "nodes moved by an effort or by inverse control need the integrator backward_euler or static; change the "         \
     "method, or drive it by a motion"
 
-#define GUIDED                                                                                                         \
-    "inverse control does not account for what nodes that it moves do to contacts; drive the translation or rotation " \
-    "by a "                                                                                                            \
-    "motion, or move the body by actuators of another type"
-
 #define NO_TURNING "give the bodies 'contact: {torsional_friction: 0, rolling_friction: 0}'"
+
+#define TURNING                                                                                                        \
+    "inverse control does not account for torsional and rolling friction, whose limits follow from the forces that "   \
+    "it "                                                                                                              \
+    "chooses; " NO_TURNING
 
 #define AWAKE                                                                                                          \
     "bodies sleep in steps of backward_euler with one linearization only; take that integrator without 'newton', or "  \
@@ -45,7 +45,6 @@ static const struct
     tdPart a, b;
     const char *why;
 } clashes[] = {
-    {TD_PART_CONTACT, TD_PART_GUIDED, GUIDED},
     {TD_PART_CONTACT, TD_PART_UNDAMPED,
      "contact forces would oscillate from step to step, because this integrator does not damp impacts; " SETTLE},
     {TD_PART_BONDS, TD_PART_UNDAMPED,
@@ -55,14 +54,11 @@ static const struct
     {TD_PART_MOVED, TD_PART_UNDAMPED, NODES},
     {TD_PART_GUIDED, TD_PART_UNDAMPED, NODES},
     {TD_PART_GUIDED, TD_PART_DAMPED, NODES},
-    {TD_PART_COULOMB, TD_PART_GUIDED, GUIDED},
     {TD_PART_COULOMB, TD_PART_UNDAMPED,
      "contact forces would oscillate from step to step, because this integrator does not damp impacts; " SETTLE},
     {TD_PART_COULOMB, TD_PART_RK4, REFERENCE "it does not support contact; use backward_euler, or remove 'contact'"},
-    {TD_PART_TURNING, TD_PART_INVERSE,
-     "inverse control does not account for torsional and rolling friction, whose limits follow from the forces that it "
-     "chooses; " NO_TURNING},
-    {TD_PART_TURNING, TD_PART_GUIDED, GUIDED},
+    {TD_PART_TURNING, TD_PART_INVERSE, TURNING},
+    {TD_PART_TURNING, TD_PART_GUIDED, TURNING},
     {TD_PART_TURNING, TD_PART_COULOMB,
      "torsional and rolling friction are rows of the convex problem; take solver: sap, or " NO_TURNING},
     {TD_PART_TURNING, TD_PART_UNDAMPED,

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define SHARPER    1e-9 // tolerance of the convex problem: errors of effectors are differences of its solutions
-#define STEPS      16   // in a region of trust, with the laws of one solution
 #define ROUNDS     4    // with laws that follow the loads
 #define WORTH      0.05 // share of the gain that slopes promise, that a step has to bring
 #define AGREES     0.7  // share that lets the next step be longer
@@ -260,6 +259,11 @@ bool td_steer_is_little(double gain, double error, double tolerance)
     return gain <= fmax(tolerance, NEGLIGIBLE * error);
 }
 
+bool td_steer_is_vain(const tdSteerStep *step, double error)
+{
+    return (error - step->error) * (error + step->error) < WORTH * step->gain * step->gain;
+}
+
 bool td_steer_is_better(const tdSteerPlace *was, const tdSteerStep *step, const tdSteerPlace *is, double tolerance,
                         double *share)
 {
@@ -282,7 +286,7 @@ bool td_steer_is_better(const tdSteerPlace *was, const tdSteerStep *step, const 
 static tdStatus search(Search *s)
 {
     tdSteer *steer = s->steer;
-    double reach = INFINITY;
+    double reach = INFINITY, leap = INFINITY;
     bool fresh = false;
     steer->failed = 0;
     steer->end = steer->place.error <= steer->tolerance ? TD_STEER_OPTIMAL : TD_STEER_STALLED;
@@ -291,7 +295,8 @@ static tdStatus search(Search *s)
         if (!fresh)
             TD_TRY(make_slopes(s));
         fresh = true;
-        tdSteerStep step = steer->propose(steer->context, reach, s->next);
+        tdSteerStep step = steer->propose(steer->context, reach, leap, s->next);
+        double *region = step.ways > 0 ? &leap : &reach;
         // Limits that are broken are a reason to go on, in shorter steps.
         bool broken = steer->place.violation > KEPT;
         bool last = !broken && td_steer_is_little(step.gain, steer->place.error, steer->tolerance);
@@ -299,7 +304,7 @@ static tdStatus search(Search *s)
                      : !last                                  ? TD_STEER_STALLED
                      : steer->place.error <= steer->tolerance ? TD_STEER_OPTIMAL
                                                               : TD_STEER_STATIONARY;
-        if (step.length == 0 || (last && reach != INFINITY))
+        if (step.length == 0 || (last && *region != INFINITY))
             return TD_OK;
         if (step.ways > 0 && steer->failed >= CROSSINGS)
         {
@@ -316,14 +321,14 @@ static tdStatus search(Search *s)
             steer->place = place;
             fresh = false;
             steer->failed = 0;
-            reach = share < 0.25 ? 0.5 * step.length : share > AGREES ? fmax(reach, 2 * step.length) : reach;
+            *region = share < 0.25 ? 0.5 * step.length : share > AGREES ? fmax(*region, 2 * step.length) : *region;
         }
         else
         {
             go_back(s);
             steer->failed += step.ways > 0;
             if (step.ways == 0 || steer->failed % step.ways == 0) // all ways were tried
-                reach = 0.25 * step.length;
+                *region = 0.25 * step.length;
         }
         if (last)
             return TD_OK;

@@ -41,6 +41,8 @@ typedef struct tdSteerStep
 
 /// Whether a gain is worth a step of its own.
 bool td_steer_is_little(double gain, double error, double tolerance);
+/// Whether slopes themselves say that a step will not bring enough of its gain, because what it presses on gives way.
+bool td_steer_is_vain(const tdSteerStep *step, double error);
 
 typedef enum tdSteerEnd
 {
@@ -65,8 +67,8 @@ typedef struct tdSteer
     void (*restart)(void *context);
     /// reads  y, push, gamma of the problem
     tdSteerPlace (*measure)(void *context);
-    /// reads  the same and slopes      writes  next, within `reach`
-    tdSteerStep (*propose)(void *context, double reach, double *next);
+    /// reads  the same and slopes      writes  next, within `reach`; across switches within `leap`
+    tdSteerStep (*propose)(void *context, double reach, double leap, double *next);
     bool exact;         ///< laws of contact as they are, by pieces
     int pivots;         ///< exact: hard bound on places that are tried; 0: a default
     int starts;         ///< exact: other places to start from when the first search has ended; < 0: a default

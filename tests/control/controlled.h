@@ -20,12 +20,11 @@ static inline tdStatus to_the_tolerance(void *context, tdScene *scene, tdError *
     return TD_OK;
 }
 
-// newton: to the tolerance, although the scene takes one linearization a step.
-static inline Run begin_by(const char *scene, const char *goals, bool newton)
+static inline Run begin_edited(const char *scene, const char *goals, tdSceneEdit *edit, void *context)
 {
     Run run = {0};
     tdError error = {0};
-    tdStatus status = td_model_load_edited(scene, NULL, to_the_tolerance, &newton, &run.model, &error);
+    tdStatus status = td_model_load_edited(scene, NULL, edit, context, &run.model, &error);
     assert_ok(status, error);
     run.state = scene_state(run.model);
     run.fresh = scene_state(run.model);
@@ -36,6 +35,12 @@ static inline Run begin_by(const char *scene, const char *goals, bool newton)
     status = td_control_load_goals(run.control, run.model, goals, &error);
     assert_ok(status, error);
     return run;
+}
+
+// newton: to the tolerance, although the scene takes one linearization a step.
+static inline Run begin_by(const char *scene, const char *goals, bool newton)
+{
+    return begin_edited(scene, goals, to_the_tolerance, &newton);
 }
 
 static inline Run begin(const char *scene, const char *goals)

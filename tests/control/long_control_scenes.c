@@ -24,7 +24,7 @@ static void test_hold(void **context)
                   "ball lifted by %.1f mm\n",
                   force, same, replayed, 1e3 * (top + 0.105));
     assert_true(force < 2e-3);
-    assert_true(replayed < 0.06);      // in one step, in which a contact switches; else 5e-4 N
+    assert_true(replayed < 0.02);      // in one step, in which a contact switches
     assert_true(top > -0.105 + 0.027); // by 30 mm, and sinks a little between the fingers
     finish(&run);
 }

@@ -428,13 +428,6 @@ static void test_refusals(void **context)
     refuse(BODY CABLES EFFECTORS "  - {name: p, body: arm, point: [0.1, 0, 0], priority: 2}\n"
                                  "control: {solver: gauss_seidel}\n",
            "has a priority");
-    refuse("tendril: 1\ntime_step: 10 ms\nsteps: 2\ncontact: {}\nbodies:\n"
-           "  - {name: b, mesh: {box: [[0, 0, 0], [1, 1, 1]], cells: [1, 1, 1]}, material: {law: linear, young: 1e5, "
-           "poisson: 0.3, density: 1000}}\n"
-           "actuators: [{name: slide, type: translation, body: b, group: zmin, direction: [0, 0, 1], drive: "
-           "displacement, range: [0, 1]}]\n"
-           "effectors: [{name: top, body: b, point: [0, 0, 1], target: [0, 0, 1.1]}]\n",
-           "what nodes that it moves do to contacts");
 }
 
 int main(void)

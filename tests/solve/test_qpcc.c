@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inverse control beside exact contact against an enumeration of the modes of contacts.
-#include "qpcc_random.h"
+#include "qpcc_space.h"
 
 #include "solve/exact.h"
 
@@ -8,6 +8,7 @@
 
 static qpccProblem problem; // large
 static qpccOracle oracle;
+static spaceOracle spatial;
 
 static int begin(void **context)
 {
@@ -22,6 +23,7 @@ static int end(void **context)
     td_problem_free(problem.problem);
     td_arena_free(&problem.arena);
     td_arena_free(&oracle.arena);
+    td_arena_free(&spatial.arena);
     return 0;
 }
 
@@ -177,6 +179,44 @@ static void test_space(void **context)
                   far);
     assert_true(sliding > SPATIAL / 5);
     assert_true(far <= 1);
+}
+
+// Contacts in space, against branch and bound; and that against a search without slopes.
+static void test_space_tree(void **context)
+{
+    (void)context;
+    enum
+    {
+        SPATIAL = 60
+    };
+    int far = 0, missed = 0, nodes = 0, cut = 0;
+    problem.solid = true;
+    spatial.sure = true;
+    for (uint64_t k = 0; k < SPATIAL; k++)
+    {
+        double before = 0, y[QPCC_ACTUATORS];
+        bool whole[2];
+        problem.most_y = k % 2 == 0 ? 3 : 0;
+        qpcc_random(&problem, 80000 + k, 4);
+        double found = qpcc_run(&problem, 0, -1, &before);
+        memcpy(y, problem.y, sizeof y);
+        double best = space_best(&spatial, &problem, found, 0.99, &whole[0]);
+        far += best < found / 1.01 - 1e-5;
+        nodes += (int)spatial.nodes;
+        cut += !whole[0];
+        if (k % 4 != 0)
+            continue;
+        // From nothing known it finds what was found, and the search finds nothing better.
+        double own = space_best(&spatial, &problem, INFINITY, 0.99, &whole[1]);
+        double search = qpcc_search(&problem, TD_SOLVE_COULOMB, 40, y);
+        missed += whole[1] && (own > found * 1.012 + 1e-4 || own > search * 1.012 + 1e-4);
+    }
+    problem.solid = false;
+    problem.most_y = 0;
+    print_message("%d problems in space: %d are not within 1 %% of the best by branch and bound, of %d nodes\n",
+                  SPATIAL, far, nodes);
+    assert_true(far <= 1);
+    assert_int_equal(cut + missed, 0);
 }
 
 // u_n of a contact at the velocities of the problem.
@@ -360,8 +400,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_oracle),     cmocka_unit_test(test_independent), cmocka_unit_test(test_best),
-        cmocka_unit_test(test_neighbours), cmocka_unit_test(test_space),       cmocka_unit_test(test_laws),
-        cmocka_unit_test(test_wall),       cmocka_unit_test(test_left_out),    cmocka_unit_test(test_several),
+        cmocka_unit_test(test_neighbours), cmocka_unit_test(test_space),       cmocka_unit_test(test_space_tree),
+        cmocka_unit_test(test_laws),       cmocka_unit_test(test_wall),        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_several),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
