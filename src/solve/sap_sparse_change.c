@@ -121,10 +121,11 @@ static void fill_W(tdSapFactor *f, const double *triangle, int q)
 
 static bool make_room(tdSapFactor *f, int q)
 {
-    int64_t need = 3 * (int64_t)q * q + q;
-    if (need > f->small_room || q > f->pivot_room)
+    int64_t need = 3 * (int64_t)q * q + q, narrow = (int64_t)q * q;
+    if (need > f->small_room || q > f->pivot_room || narrow > f->narrow_room)
         f->stack->grown = true;
     if (!td_grow((void **)&f->change_room, &f->small_room, need, sizeof *f->D) ||
+        !td_grow((void **)&f->narrow, &f->narrow_room, narrow, sizeof *f->narrow) ||
         !td_grow((void **)&f->pivots, &f->pivot_room, q, sizeof *f->pivots))
         return false;
     f->D = f->change_room;
@@ -152,9 +153,14 @@ bool td_sap_sparse_change(tdSapFactor *f, const tdSapIsland *island)
     if (flops + square + dense + solves > WORTH * f->plan.flops || !make_room(f, q))
         return false;
     int64_t Z_room = f->tree.Z_room, update_room = f->tree.update_room;
-    if (td_schur_tree_square(&f->tree, q, f->places, f->LU, &error) != TD_OK)
+    tdStatus status = f->single
+                          ? td_schur_tree_square_single(&f->tree, f->triangular.values, q, f->places, f->narrow, &error)
+                          : td_schur_tree_square(&f->tree, f->factor->x, q, f->places, f->LU, &error);
+    if (status != TD_OK)
         return false;
     f->stack->grown = f->stack->grown || f->tree.Z_room != Z_room || f->tree.update_room != update_room;
+    for (int64_t i = 0; i < (int64_t)q * q && f->single; i++)
+        f->LU[i] = f->narrow[i];
     fill_W(f, f->LU, q);
     fill_D(f, island, q);
     cblas_dsymm(CblasColMajor, CblasLeft, CblasLower, q, q, 1, f->D, q, f->W, q, 0, f->LU, q);
@@ -166,18 +172,35 @@ bool td_sap_sparse_change(tdSapFactor *f, const tdSapIsland *island)
 
 // ---------------------------------------------------------------- preconditioner
 
-// Between the two halves of a solve: L^-1 r -= L^-1 E (1 + D W)^-1 D E' H_0^-1 r.
+// y = (1 + D W)^-1 D t, over changed places.
+static void answer(tdSapFactor *f, const double *t)
+{
+    int q = f->n_places, one = 1, info = 0;
+    cblas_dsymv(CblasColMajor, CblasLower, q, 1, f->D, q, t, 1, 0, f->y, 1);
+    dgetrs_("N", &q, &one, f->LU, &q, f->pivots, f->y, &q, &info, 1);
+}
+
+// Between the two halves of a solve: L^-1 r -= L^-1 E (1 + D W)^-1 D E' H_0^-1 r. W is not needed any more: it is room.
 static void subtract_changes(void *context, float *y)
 {
     tdSapFactor *f = context;
-    int q = f->n_places, one = 1, info = 0;
-    double *t = f->W; // which is not needed any more
+    int q = f->n_places;
+    if (f->single)
+    {
+        td_schur_tree_gather_single(&f->tree, q, y, f->narrow);
+        for (int i = 0; i < q; i++)
+            f->W[i] = f->narrow[i];
+        answer(f, f->W);
+        for (int i = 0; i < q; i++)
+            f->narrow[i] = (float)f->y[i];
+        td_schur_tree_scatter_single(&f->tree, f->narrow, y);
+        return;
+    }
     for (int32_t i = 0; i < f->n; i++)
         f->between[i] = (double)y[i];
-    td_schur_tree_gather(&f->tree, q, 1, f->between, t);
-    cblas_dsymv(CblasColMajor, CblasLower, q, 1, f->D, q, t, 1, 0, f->y, 1);
-    dgetrs_("N", &q, &one, f->LU, &q, f->pivots, f->y, &q, &info, 1);
-    td_schur_tree_scatter(&f->tree, 1, f->y, f->between);
+    td_schur_tree_gather(&f->tree, q, f->between, f->W);
+    answer(f, f->W);
+    td_schur_tree_scatter(&f->tree, f->y, f->between);
     for (int32_t i = 0; i < f->n; i++)
         y[i] = (float)f->between[i];
 }
@@ -186,11 +209,11 @@ static void subtract_changes(void *context, float *y)
 static void precondition(tdSapFactor *f, const double *r, double *z)
 {
     if (!f->rounded)
-        td_triangular_set(&f->triangular, NULL, f->factor->x);
+        td_triangular_set(&f->triangular, f->tasks, f->factor->x);
     f->rounded = true;
     f->triangular.between = f->n_places > 0 ? subtract_changes : NULL;
     f->triangular.context = f;
-    td_triangular_solve(&f->triangular, NULL, r, z);
+    td_triangular_solve(&f->triangular, f->tasks, r, z);
 }
 
 // ---------------------------------------------------------------- products
@@ -203,31 +226,47 @@ static bool is_same(const double *a, const double *b, int n)
     return true;
 }
 
+// y += J' G J x of one row.
+static void add_link(const tdSapLink *link, const double *G, const double *x, double *y)
+{
+    int32_t n = link->patch.n;
+    int rows = link->law->rows;
+    double v[TD_SAP_ROWS] = {0};
+    for (int r = 0; r < rows; r++)
+        for (int32_t i = 0; i < n; i++)
+            v[r] += link->J[r * (int64_t)n + i] * x[link->patch.at[i]];
+    for (int r = 0; r < rows; r++)
+    {
+        double g = 0;
+        for (int s = 0; s < rows; s++)
+            g += G[r * rows + s] * v[s];
+        for (int32_t i = 0; i < n; i++)
+            y[link->patch.at[i]] += link->J[r * (int64_t)n + i] * g;
+    }
+}
+
 // y += J' (G - G_0) J x of narrow rows.
 static void add_changes(const tdSapIsland *island, const double *x, double *y)
 {
     const tdSapFactor *f = island->factor;
     for (int32_t l = 0; l < island->n_links; l++)
     {
-        const tdSapLink *link = &island->links[l];
         int64_t at = (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
-        int32_t n = link->patch.n;
-        int rows = link->law->rows;
-        double v[TD_SAP_ROWS] = {0};
-        if (link->entry == NULL || is_same(island->G + at, f->G + at, TD_SAP_ROWS * TD_SAP_ROWS))
+        double d[TD_SAP_ROWS * TD_SAP_ROWS];
+        if (island->links[l].entry == NULL || is_same(island->G + at, f->G + at, TD_SAP_ROWS * TD_SAP_ROWS))
             continue;
-        for (int r = 0; r < rows; r++)
-            for (int32_t i = 0; i < n; i++)
-                v[r] += link->J[r * (int64_t)n + i] * x[link->patch.at[i]];
-        for (int r = 0; r < rows; r++)
-        {
-            double g = 0;
-            for (int s = 0; s < rows; s++)
-                g += (island->G[at + r * rows + s] - f->G[at + r * rows + s]) * v[s];
-            for (int32_t i = 0; i < n; i++)
-                y[link->patch.at[i]] += link->J[r * (int64_t)n + i] * g;
-        }
+        for (int i = 0; i < TD_SAP_ROWS * TD_SAP_ROWS; i++)
+            d[i] = island->G[at + i] - f->G[at + i];
+        add_link(&island->links[l], d, x, y);
     }
+}
+
+void td_sap_sparse_multiply_narrow(const tdSapProblem *problem, const tdSapIsland *island, const double *x, double *y)
+{
+    td_sap_multiply_A(problem, island, x, y);
+    for (int32_t l = 0; l < island->n_links; l++)
+        if (!island->links[l].idle && island->links[l].entry != NULL)
+            add_link(&island->links[l], island->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l, x, y);
 }
 
 // y += J_b' G_b J_b x
@@ -244,16 +283,13 @@ static void add_borders(const tdSapIsland *island, const double *x, double *y)
 // y = H x
 static void multiply_H(const tdSapIsland *island, const double *x, double *y)
 {
-    const tdSapFactor *f = island->factor;
-    tdSapSparse H_0 = {.start = f->start, .row = f->row, .values = f->values};
-    td_sap_sparse_multiply(&H_0, f->n, x, y);
-    add_changes(island, x, y);
+    td_sap_sparse_multiply_narrow(island->factor->problem, island, x, y);
     add_borders(island, x, y);
 }
 
 // ---------------------------------------------------------------- conjugate gradients
 
-// H Z, of which H_0n Z = J_b', and Z' H Z. False: rounding has left nothing of it.
+// H Z, of which H_0n Z = J_b', nearly so in single precision, and Z' H Z. False: rounding has left nothing of it.
 static bool deflate(const tdSapIsland *island)
 {
     tdSapFactor *f = island->factor;
@@ -262,8 +298,13 @@ static bool deflate(const tdSapIsland *island)
     {
         const double *Z = island->links[f->borders[k]].border;
         double *HZ = f->HZ + k * (int64_t)f->n;
-        memset(HZ, 0, (size_t)f->n * sizeof *HZ);
-        td_sap_sparse_add(&island->links[f->borders[k]], 1, HZ);
+        if (f->single)
+            memcpy(HZ, f->HnZ + k * (int64_t)f->n, (size_t)f->n * sizeof *HZ);
+        else
+        {
+            memset(HZ, 0, (size_t)f->n * sizeof *HZ);
+            td_sap_sparse_add(&island->links[f->borders[k]], 1, HZ);
+        }
         add_changes(island, Z, HZ);
         add_borders(island, Z, HZ);
     }
@@ -329,5 +370,6 @@ void td_sap_sparse_iterate(const tdSapIsland *island, const double *b, double *x
         if (td_sap_norm(island, r, NULL) <= target)
             return;
     }
+    f->exactly = f->exactly || (f->single && f->n_places == 0);
     f->anew = true;
 }

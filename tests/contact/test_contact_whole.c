@@ -13,7 +13,7 @@ static void take_all(const tdModel *model)
 {
     for (int b = 0; b < model->n_bodies; b++)
         if (model->bodies[b].soft != NULL)
-            ((tdSoft *)model->bodies[b].soft)->linear.factor_flops = -1e15;
+            ((tdSoft *)model->bodies[b].soft)->linear.factor_entries = -1e18;
 }
 
 static int sparse_blocks(const tdState *state)
@@ -136,7 +136,7 @@ static tdModel *leaning(const char *margin, bool leave_out)
     tdModel *model = scene_model("%s", text);
     for (int b = 0; b < model->n_bodies; b++)
         if (model->bodies[b].soft != NULL)
-            ((tdSoft *)model->bodies[b].soft)->linear.factor_flops = 1e15;
+            ((tdSoft *)model->bodies[b].soft)->linear.factor_entries = 1e18;
     ((tdContactModel *)model->contact)->guided = !leave_out;
     return model;
 }
