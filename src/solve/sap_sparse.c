@@ -382,8 +382,10 @@ tdStatus td_sap_sparse_order(tdSap *sap, const tdSapProblem *problem, const int3
     f->mark = TD_STACK_TAKE(stack, int32_t, island->n);
     f->places = TD_STACK_TAKE(stack, int32_t, island->n);
     f->at = TD_STACK_TAKE(stack, int32_t, island->n);
+    f->moved = TD_STACK_TAKE(stack, int32_t, island->n_links);
     if (stack->failed)
         return td_fail_memory(error, "the contact problem");
+    td_sap_sparse_forget(f);
     island->sparse = true;
     island->n_trees = 2; // it shares the threads
     island->flops = f->plan.flops;

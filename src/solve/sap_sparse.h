@@ -56,13 +56,16 @@ typedef struct tdSapFactor
     int64_t steps;    ///< of conjugate gradients, ever
     bool anew;        ///< changes were too much for it: the next one is to be made anew
     double *G;        ///< of each link, in the factor
-    int32_t *mark;    ///< by place of the island: its number among those that have changed, or -1
-    int32_t n_places; ///< that have changed
+    int32_t *mark;    ///< by place of the island: its number among those that W is known of, or -1
+    int32_t n_places; ///< that W is known of: what has changed since the factor was made
     int32_t *places;  ///< where they stand in the order of the factor, ascending
     int32_t *at;      ///< in the island
     int64_t small_room, pivot_room, narrow_room;
-    double *D, *W, *LU, *y; ///< over changed places
+    double *W, *LU, *y, *t; ///< over changed places
     float *narrow;          ///< W in single precision, then vectors
+    int32_t n_moved;
+    int32_t *moved; ///< links that have changed, whose places are all among these
+    const tdSapIsland *island;
     double *change_room;
     int *pivots;
 } tdSapFactor;
@@ -93,5 +96,7 @@ void td_sap_sparse_multiply_narrow(const tdSapProblem *problem, const tdSapIslan
 
 /// sap_sparse_change.c: H by what has changed since the factor was made. False: that does not pay.
 bool td_sap_sparse_change(tdSapFactor *f, const tdSapIsland *island);
+/// Nothing has changed.
+void td_sap_sparse_forget(tdSapFactor *f);
 /// x = H^-1 b to island->accuracy. Where steps do not do, x leads downhill still, and the next factor is made anew.
 void td_sap_sparse_iterate(const tdSapIsland *island, const double *b, double *x);

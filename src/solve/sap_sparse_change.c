@@ -9,7 +9,8 @@
 //     M^-1 = H_0^-1 - H_0^-1 E (1 + D W)^-1 D E' H_0^-1,   W = E' H_0^-1 E
 //
 // W over p is made along the paths of the elimination tree from p to its root (schur_tree.h), which costs a small part
-// of a factorization; where counts of operations say otherwise, the factor is made anew. M is the preconditioner of
+// of a factorization, and serves all iterations of the factor: what slides changes in each of them, and is much the
+// same. Where counts of operations say otherwise, the factor is made anew. M is the preconditioner of
 // conjugate gradients on H; it is applied in single precision, and lacks changes of G that are small. Wide rows
 // (borders) are nearly rigid, and single precision would be far from that: what they do is solved for in double
 // precision, by deflation (Saad, Yeung, Erhel, Guyomarc'h 2000) with Z = H_n^-1 J_b', which the factor was made with.
@@ -25,7 +26,8 @@
 
 #define NEAR         0.03 // of G: a change that is left to conjugate gradients
 #define MOST_CHANGED 480  // places
-#define WORTH        0.6  // of the operations of a factorization that a change may take, at most
+#define FEW_MORE     9    // places that are not worth another W: they are left to conjugate gradients too
+#define WORTH        0.8  // of the operations of a factorization that W may take, at most
 
 static double norm9(const double *G)
 {
@@ -35,16 +37,16 @@ static double norm9(const double *G)
     return sqrt(sum);
 }
 
-static bool has_changed(const tdSapFactor *f, const tdSapIsland *island, int32_t l)
+// dG of a row since the factor was made. False: it is wide, or nothing that counts.
+static bool change_of(const tdSapFactor *f, const tdSapIsland *island, int32_t l, double *dG)
 {
     const double *now = island->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
     const double *then = f->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
-    double d[TD_SAP_ROWS * TD_SAP_ROWS];
     if (td_sap_is_wide(&island->links[l]))
         return false;
     for (int i = 0; i < TD_SAP_ROWS * TD_SAP_ROWS; i++)
-        d[i] = now[i] - then[i];
-    return norm9(d) > NEAR * fmax(norm9(now), norm9(then));
+        dG[i] = now[i] - then[i];
+    return norm9(dG) > NEAR * fmax(norm9(now), norm9(then));
 }
 
 static int compare_places(const void *a, const void *b)
@@ -53,103 +55,81 @@ static int compare_places(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Places of constraints that have changed; false: a row that has no border acts, or there are too many.
-static bool list_changes(tdSapFactor *f, const tdSapIsland *island)
+// All places known by their numbers in W.
+static void number_places(tdSapFactor *f)
 {
-    f->n_places = 0;
-    for (int32_t i = 0; i < f->n; i++)
-        f->mark[i] = -1;
-    for (int32_t l = 0; l < island->n_links; l++)
-    {
-        const tdSapLink *link = &island->links[l];
-        if (!link->idle && td_sap_is_wide(link) && link->border == NULL)
-            return false;
-        if (!has_changed(f, island, l))
-            continue;
-        for (int32_t i = 0; i < link->patch.n; i++)
-            if (f->mark[link->patch.at[i]] < 0)
-            {
-                if (f->n_places == MOST_CHANGED)
-                    return false;
-                f->mark[link->patch.at[i]] = 0;
-                f->places[f->n_places++] = f->tree.place[link->patch.at[i]];
-            }
-    }
     qsort(f->places, (size_t)f->n_places, sizeof *f->places, compare_places);
     for (int32_t k = 0; k < f->n_places; k++)
     {
         f->at[k] = ((const int32_t *)f->factor->Perm)[f->places[k]];
         f->mark[f->at[k]] = k;
     }
-    return true;
 }
 
-static void fill_D(tdSapFactor *f, const tdSapIsland *island, int q)
+void td_sap_sparse_forget(tdSapFactor *f)
 {
-    memset(f->D, 0, (size_t)q * (size_t)q * sizeof *f->D);
+    for (int32_t i = 0; i < f->n; i++)
+        f->mark[i] = -1;
+    f->n_places = f->n_moved = 0;
+}
+
+// Adds places of rows that have changed to those that W is known of. How many those are is in *more; false: too many, or
+// a row acts that has no border.
+static bool list_changes(tdSapFactor *f, const tdSapIsland *island, int32_t *more)
+{
+    double dG[TD_SAP_ROWS * TD_SAP_ROWS];
+    int32_t before = f->n_places;
     for (int32_t l = 0; l < island->n_links; l++)
     {
         const tdSapLink *link = &island->links[l];
-        int32_t n = link->patch.n;
-        int rows = link->law->rows;
-        const double *now = island->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
-        const double *then = f->G + (int64_t)TD_SAP_ROWS * TD_SAP_ROWS * l;
-        if (!has_changed(f, island, l))
+        if (!link->idle && td_sap_is_wide(link) && link->border == NULL)
+            return false;
+        if (!change_of(f, island, l, dG))
             continue;
-        for (int r = 0; r < rows; r++)
-            for (int s = 0; s < rows; s++)
+        for (int32_t i = 0; i < link->patch.n; i++)
+            if (f->mark[link->patch.at[i]] < 0)
             {
-                double d = now[r * rows + s] - then[r * rows + s];
-                for (int32_t j = 0; j < n && d != 0; j++)
-                {
-                    double *column = f->D + (int64_t)f->mark[link->patch.at[j]] * q;
-                    double times = d * link->J[s * (int64_t)n + j];
-                    for (int32_t i = 0; i < n; i++)
-                        column[f->mark[link->patch.at[i]]] += link->J[r * (int64_t)n + i] * times;
-                }
+                if (f->n_places == MOST_CHANGED)
+                    return false;
+                f->mark[link->patch.at[i]] = f->n_places;
+                f->places[f->n_places++] = f->tree.place[link->patch.at[i]];
             }
     }
+    *more = f->n_places - before;
+    return true;
 }
 
-// W from its lower triangle.
-static void fill_W(tdSapFactor *f, const double *triangle, int q)
+// Takes back the last `more` of the places that were listed.
+static void unlist(tdSapFactor *f, int32_t more)
 {
-    for (int j = 0; j < q; j++)
-        for (int i = j; i < q; i++)
-            f->W[i + (int64_t)j * q] = f->W[j + (int64_t)i * q] = triangle[i + (int64_t)j * q];
+    for (; more > 0; more--)
+        f->mark[((const int32_t *)f->factor->Perm)[f->places[--f->n_places]]] = -1;
 }
 
 static bool make_room(tdSapFactor *f, int q)
 {
-    int64_t need = 3 * (int64_t)q * q + q, narrow = (int64_t)q * q;
+    int64_t need = 2 * (int64_t)q * q + 2 * q, narrow = (int64_t)q * q;
     if (need > f->small_room || q > f->pivot_room || narrow > f->narrow_room)
         f->stack->grown = true;
-    if (!td_grow((void **)&f->change_room, &f->small_room, need, sizeof *f->D) ||
+    if (!td_grow((void **)&f->change_room, &f->small_room, need, sizeof *f->W) ||
         !td_grow((void **)&f->narrow, &f->narrow_room, narrow, sizeof *f->narrow) ||
         !td_grow((void **)&f->pivots, &f->pivot_room, q, sizeof *f->pivots))
         return false;
-    f->D = f->change_room;
-    f->W = f->D + (int64_t)q * q;
+    f->W = f->change_room;
     f->LU = f->W + (int64_t)q * q;
     f->y = f->LU + (int64_t)q * q;
+    f->t = f->y + q;
     return true;
 }
 
-bool td_sap_sparse_change(tdSapFactor *f, const tdSapIsland *island)
+// W over the places that are listed. False: that does not pay.
+static bool make_W(tdSapFactor *f)
 {
     double flops = 0, square = 0;
     tdError error;
-    int info = 0;
-    if (!f->based || f->anew || !list_changes(f, island))
-    {
-        f->n_places = 0;
-        return false;
-    }
     int q = f->n_places;
-    if (q == 0)
-        return true; // nothing that counts
     td_schur_tree_visit(&f->tree, q, f->places, &flops, &square);
-    double solves = 8.0 * (double)f->shape.values, dense = 8.0 / 3 * (double)q * q * q;
+    double solves = 8.0 * (double)f->shape.values, dense = 2.0 / 3 * (double)q * q * q;
     if (flops + square + dense + solves > WORTH * f->plan.flops || !make_room(f, q))
         return false;
     int64_t Z_room = f->tree.Z_room, update_room = f->tree.update_room;
@@ -159,15 +139,88 @@ bool td_sap_sparse_change(tdSapFactor *f, const tdSapIsland *island)
     if (status != TD_OK)
         return false;
     f->stack->grown = f->stack->grown || f->tree.Z_room != Z_room || f->tree.update_room != update_room;
-    for (int64_t i = 0; i < (int64_t)q * q && f->single; i++)
-        f->LU[i] = f->narrow[i];
-    fill_W(f, f->LU, q);
-    fill_D(f, island, q);
-    cblas_dsymm(CblasColMajor, CblasLeft, CblasLower, q, q, 1, f->D, q, f->W, q, 0, f->LU, q);
+    for (int j = 0; j < q; j++) // from its lower triangle
+        for (int i = j; i < q; i++)
+        {
+            int64_t at = i + (int64_t)j * q;
+            f->W[at] = f->W[j + (int64_t)i * q] = f->single ? (double)f->narrow[at] : f->LU[at];
+        }
+    return true;
+}
+
+// Rows of 1 + D W that a row of the problem adds to.
+static void add_to_LU(tdSapFactor *f, const tdSapLink *link, const double *dG)
+{
+    int q = f->n_places, rows = link->law->rows;
+    int32_t n = link->patch.n;
+    for (int c = 0; c < q; c++)
+    {
+        double v[TD_SAP_ROWS] = {0};
+        const double *W = f->W + (int64_t)c * q;
+        for (int r = 0; r < rows; r++)
+            for (int32_t i = 0; i < n; i++)
+                v[r] += link->J[r * (int64_t)n + i] * W[f->mark[link->patch.at[i]]];
+        for (int r = 0; r < rows; r++)
+        {
+            double g = 0;
+            for (int s = 0; s < rows; s++)
+                g += dG[r * rows + s] * v[s];
+            for (int32_t i = 0; i < n; i++)
+                f->LU[f->mark[link->patch.at[i]] + (int64_t)c * q] += link->J[r * (int64_t)n + i] * g;
+        }
+    }
+}
+
+// 1 + D W, of rows whose places are all known, factored.
+static bool make_LU(tdSapFactor *f, const tdSapIsland *island)
+{
+    double dG[TD_SAP_ROWS * TD_SAP_ROWS];
+    int q = f->n_places, info = 0;
+    memset(f->LU, 0, (size_t)q * (size_t)q * sizeof *f->LU);
     for (int i = 0; i < q; i++)
-        f->LU[i + (int64_t)i * q] += 1;
+        f->LU[i + (int64_t)i * q] = 1;
+    f->n_moved = 0;
+    for (int32_t l = 0; l < island->n_links; l++)
+    {
+        const tdSapLink *link = &island->links[l];
+        bool known = change_of(f, island, l, dG);
+        for (int32_t i = 0; i < link->patch.n && known; i++)
+            known = f->mark[link->patch.at[i]] >= 0;
+        if (!known)
+            continue;
+        f->moved[f->n_moved++] = l;
+        add_to_LU(f, link, dG);
+    }
     dgetrf_(&q, &q, f->LU, &q, f->pivots, &info);
     return info == 0;
+}
+
+bool td_sap_sparse_change(tdSapFactor *f, const tdSapIsland *island)
+{
+    int32_t more = 0;
+    f->island = island;
+    if (!f->based || f->anew || !list_changes(f, island, &more))
+    {
+        td_sap_sparse_forget(f);
+        return false;
+    }
+    if (f->n_places == 0)
+        return true; // nothing that counts
+    if (more > FEW_MORE || more == f->n_places)
+    {
+        number_places(f);
+        if (!make_W(f))
+        {
+            td_sap_sparse_forget(f);
+            return false;
+        }
+    }
+    else
+        unlist(f, more);
+    if (make_LU(f, island))
+        return true;
+    td_sap_sparse_forget(f);
+    return false;
 }
 
 // ---------------------------------------------------------------- preconditioner
@@ -176,11 +229,30 @@ bool td_sap_sparse_change(tdSapFactor *f, const tdSapIsland *island)
 static void answer(tdSapFactor *f, const double *t)
 {
     int q = f->n_places, one = 1, info = 0;
-    cblas_dsymv(CblasColMajor, CblasLower, q, 1, f->D, q, t, 1, 0, f->y, 1);
+    memset(f->y, 0, (size_t)q * sizeof *f->y);
+    for (int32_t k = 0; k < f->n_moved; k++)
+    {
+        const tdSapLink *link = &f->island->links[f->moved[k]];
+        double dG[TD_SAP_ROWS * TD_SAP_ROWS], v[TD_SAP_ROWS] = {0};
+        int32_t n = link->patch.n;
+        int rows = link->law->rows;
+        change_of(f, f->island, f->moved[k], dG);
+        for (int r = 0; r < rows; r++)
+            for (int32_t i = 0; i < n; i++)
+                v[r] += link->J[r * (int64_t)n + i] * t[f->mark[link->patch.at[i]]];
+        for (int r = 0; r < rows; r++)
+        {
+            double g = 0;
+            for (int s = 0; s < rows; s++)
+                g += dG[r * rows + s] * v[s];
+            for (int32_t i = 0; i < n; i++)
+                f->y[f->mark[link->patch.at[i]]] += link->J[r * (int64_t)n + i] * g;
+        }
+    }
     dgetrs_("N", &q, &one, f->LU, &q, f->pivots, f->y, &q, &info, 1);
 }
 
-// Between the two halves of a solve: L^-1 r -= L^-1 E (1 + D W)^-1 D E' H_0^-1 r. W is not needed any more: it is room.
+// Between the two halves of a solve: L^-1 r -= L^-1 E (1 + D W)^-1 D E' H_0^-1 r.
 static void subtract_changes(void *context, float *y)
 {
     tdSapFactor *f = context;
@@ -189,8 +261,8 @@ static void subtract_changes(void *context, float *y)
     {
         td_schur_tree_gather_single(&f->tree, q, y, f->narrow);
         for (int i = 0; i < q; i++)
-            f->W[i] = f->narrow[i];
-        answer(f, f->W);
+            f->t[i] = f->narrow[i];
+        answer(f, f->t);
         for (int i = 0; i < q; i++)
             f->narrow[i] = (float)f->y[i];
         td_schur_tree_scatter_single(&f->tree, f->narrow, y);
@@ -198,8 +270,8 @@ static void subtract_changes(void *context, float *y)
     }
     for (int32_t i = 0; i < f->n; i++)
         f->between[i] = (double)y[i];
-    td_schur_tree_gather(&f->tree, q, f->between, f->W);
-    answer(f, f->W);
+    td_schur_tree_gather(&f->tree, q, f->between, f->t);
+    answer(f, f->t);
     td_schur_tree_scatter(&f->tree, f->y, f->between);
     for (int32_t i = 0; i < f->n; i++)
         y[i] = (float)f->between[i];

@@ -172,7 +172,7 @@ bool td_sap_sparse_factor(const tdSapProblem *problem, tdSapIsland *island, tdTa
         (f->single || td_factor_numbers(&f->plan, tasks, f->values, f->work, f->factor)) && make_borders(island, tasks);
     f->based = good && shift == 0;
     f->rounded = f->single;
-    f->n_places = 0;
+    td_sap_sparse_forget(f);
     f->anew = false;
     memcpy(f->G, island->G, (size_t)island->n_links * TD_SAP_ROWS * TD_SAP_ROWS * sizeof *f->G);
     return good;
