@@ -26,6 +26,7 @@
 
 #define NEAR         0.03 // of G: a change that is left to conjugate gradients
 #define MOST_CHANGED 480  // places
+#define BUNCH        64   // columns at a time
 #define FEW_MORE     9    // places that are not worth another W: they are left to conjugate gradients too
 #define WORTH        0.8  // of the operations of a factorization that W may take, at most
 
@@ -148,30 +149,39 @@ static bool make_W(tdSapFactor *f)
     return true;
 }
 
-// Rows of 1 + D W that a row of the problem adds to.
+// Rows of 1 + D W that a row of the problem adds to; W is symmetric, and so all runs along columns of the transpose.
 static void add_to_LU(tdSapFactor *f, const tdSapLink *link, const double *dG)
 {
     int q = f->n_places, rows = link->law->rows;
     int32_t n = link->patch.n;
-    for (int c = 0; c < q; c++)
+    double v[TD_SAP_ROWS][BUNCH];
+    for (int begin = 0; begin < q; begin += BUNCH)
     {
-        double v[TD_SAP_ROWS] = {0};
-        const double *W = f->W + (int64_t)c * q;
-        for (int r = 0; r < rows; r++)
-            for (int32_t i = 0; i < n; i++)
-                v[r] += link->J[r * (int64_t)n + i] * W[f->mark[link->patch.at[i]]];
-        for (int r = 0; r < rows; r++)
+        int count = q - begin < BUNCH ? q - begin : BUNCH;
+        memset(v, 0, sizeof v);
+        for (int32_t i = 0; i < n; i++)
         {
-            double g = 0;
-            for (int s = 0; s < rows; s++)
-                g += dG[r * rows + s] * v[s];
-            for (int32_t i = 0; i < n; i++)
-                f->LU[f->mark[link->patch.at[i]] + (int64_t)c * q] += link->J[r * (int64_t)n + i] * g;
+            const double *W = f->W + f->mark[link->patch.at[i]] * (int64_t)q + begin;
+            for (int r = 0; r < rows; r++)
+            {
+                double g = 0;
+                for (int s = 0; s < rows; s++)
+                    g += dG[r * rows + s] * link->J[s * (int64_t)n + i];
+                for (int c = 0; c < count; c++)
+                    v[r][c] += g * W[c];
+            }
+        }
+        for (int32_t i = 0; i < n; i++)
+        {
+            double *to = f->LU + f->mark[link->patch.at[i]] * (int64_t)q + begin;
+            for (int r = 0; r < rows; r++)
+                for (int c = 0; c < count; c++)
+                    to[c] += link->J[r * (int64_t)n + i] * v[r][c];
         }
     }
 }
 
-// 1 + D W, of rows whose places are all known, factored.
+// The transpose of 1 + D W, of rows whose places are all known, factored.
 static bool make_LU(tdSapFactor *f, const tdSapIsland *island)
 {
     double dG[TD_SAP_ROWS * TD_SAP_ROWS];
@@ -249,7 +259,7 @@ static void answer(tdSapFactor *f, const double *t)
                 f->y[f->mark[link->patch.at[i]]] += link->J[r * (int64_t)n + i] * g;
         }
     }
-    dgetrs_("N", &q, &one, f->LU, &q, f->pivots, f->y, &q, &info, 1);
+    dgetrs_("T", &q, &one, f->LU, &q, f->pivots, f->y, &q, &info, 1);
 }
 
 // Between the two halves of a solve: L^-1 r -= L^-1 E (1 + D W)^-1 D E' H_0^-1 r.
@@ -380,11 +390,10 @@ static bool deflate(const tdSapIsland *island)
         add_changes(island, Z, HZ);
         add_borders(island, Z, HZ);
     }
-    for (int j = 0; j < m; j++)
-        for (int i = j; i < m; i++)
-            f->E[i + j * m] = td_sap_product(f->n, island->links[f->borders[i]].border, f->HZ + j * (int64_t)f->n);
-    if (m > 0)
-        dpotrf_("L", &m, f->E, &m, &info, 1);
+    if (m == 0)
+        return true;
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, m, f->n, 1, f->Z, f->n, f->HZ, f->n, 0, f->E, m);
+    dpotrf_("L", &m, f->E, &m, &info, 1);
     return info == 0;
 }
 
@@ -396,8 +405,7 @@ static void along_borders(const tdSapIsland *island, double times, double *y, do
     if (m == 0)
         return;
     dpotrs_("L", &m, &one, f->E, &m, y, &m, &info, 1);
-    for (int k = 0; k < m; k++)
-        cblas_daxpy(f->n, times * y[k], island->links[f->borders[k]].border, 1, x, 1);
+    cblas_dgemv(CblasColMajor, CblasNoTrans, f->n, m, times, f->Z, f->n, y, 1, 1, x, 1);
 }
 
 #define STEPS      30   // more are needed where changes are too much for the factor
@@ -412,24 +420,25 @@ void td_sap_sparse_iterate(const tdSapIsland *island, const double *b, double *x
     memcpy(r, b, (size_t)n * sizeof *r);
     memset(x, 0, (size_t)n * sizeof *x);
     double target = (island->accuracy > 0 ? island->accuracy : LEFT_SMALL) * td_sap_norm(island, r, NULL);
-    for (int k = 0; k < f->n_borders && good; k++)
-        y[k] = td_sap_product(n, island->links[f->borders[k]].border, r);
-    if (good)
+    int m = f->n_borders;
+    if (m > 0 && good)
+    {
+        cblas_dgemv(CblasColMajor, CblasTrans, n, m, 1, f->Z, n, r, 1, 0, y, 1);
         along_borders(island, 1, y, x);
-    for (int k = 0; k < f->n_borders && good; k++)
-        cblas_daxpy(n, -y[k], f->HZ + k * (int64_t)n, 1, r, 1);
+        cblas_dgemv(CblasColMajor, CblasNoTrans, n, m, -1, f->HZ, n, y, 1, 1, r, 1);
+    }
     for (int k = 0; k < STEPS && good; k++)
     {
         precondition(f, r, z);
-        for (int j = 0; j < f->n_borders; j++)
-            y[j] = td_sap_product(n, f->HZ + j * (int64_t)n, z);
+        if (m > 0)
+            cblas_dgemv(CblasColMajor, CblasTrans, n, m, 1, f->HZ, n, z, 1, 0, y, 1);
         along_borders(island, -1, y, z);
-        double next = td_sap_product(n, r, z);
+        double next = cblas_ddot(n, r, 1, z, 1);
         for (int32_t i = 0; i < n; i++)
             p[i] = z[i] + (k == 0 ? 0 : next / rho * p[i]);
         rho = next;
         multiply_H(island, p, Hp);
-        double curvature = td_sap_product(n, p, Hp);
+        double curvature = cblas_ddot(n, p, 1, Hp, 1);
         if (!(curvature > 0) || !(rho > 0))
             break;
         double length = rho / curvature;
