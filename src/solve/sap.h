@@ -43,6 +43,7 @@ typedef struct tdSapBlock
     const double *reverse;
     /// A of a body of which so many velocities take part that all do; NULL: it is dense.
     const tdSapSparse *sparse;
+    bool exactly;    ///< of a sparse block: no factor is made in single precision
     double softness; ///< of a sparse block: w of contacts is so many times what its diagonal says; 0: as that
 } tdSapBlock;
 

@@ -8,7 +8,7 @@
 
 #include <cholmod.h>
 
-#define TD_SAP_WIDE    128 ///< columns of a row from which on it is a border
+#define TD_SAP_WIDE    24 ///< columns of a row from which on it is a border
 #define TD_SAP_BORDERS 64  ///< rows
 
 typedef struct tdSapFactor

@@ -139,6 +139,9 @@ static bool may_be_single(const tdSapFactor *f, const tdSapIsland *island)
 {
     if (f->exactly || f->plan.flops < LEAST_SINGLE)
         return false;
+    for (int32_t k = 0; k < island->n_members; k++)
+        if (f->problem->blocks[island->members[k].block].exactly)
+            return false;
     for (int32_t l = 0; l < island->n_links; l++)
     {
         const tdSapLink *link = &island->links[l];
