@@ -409,6 +409,8 @@ static void along_borders(const tdSapIsland *island, double times, double *y, do
 }
 
 #define STEPS      30   // more are needed where changes are too much for the factor
+#define DEAR       18.0 // operations of a factorization by entries of the factor that take as long as a step: beyond so
+#define SOME       2    // many steps, and a few, it is made anew for the next iteration of Newton's method
 #define LEFT_SMALL 1e-6 // of the right-hand side, where no accuracy is asked for
 
 void td_sap_sparse_iterate(const tdSapIsland *island, const double *b, double *x)
@@ -427,7 +429,9 @@ void td_sap_sparse_iterate(const tdSapIsland *island, const double *b, double *x
         along_borders(island, 1, y, x);
         cblas_dgemv(CblasColMajor, CblasNoTrans, n, m, -1, f->HZ, n, y, 1, 1, r, 1);
     }
-    for (int k = 0; k < STEPS && good; k++)
+    int some = SOME + (int)(f->plan.flops / (DEAR * (double)f->shape.values));
+    int most = f->changed && 2 * some < STEPS ? 2 * some : STEPS;
+    for (int k = 0; k < most && good; k++)
     {
         precondition(f, r, z);
         if (m > 0)
@@ -449,8 +453,11 @@ void td_sap_sparse_iterate(const tdSapIsland *island, const double *b, double *x
         }
         f->steps++;
         if (td_sap_norm(island, r, NULL) <= target)
+        {
+            f->anew = f->changed && k >= some;
             return;
+        }
     }
-    f->exactly = f->exactly || (f->single && f->n_places == 0);
+    f->exactly = f->exactly || (f->single && !f->changed);
     f->anew = true;
 }
