@@ -9,6 +9,7 @@
 #include "describe/tree.h"
 #include "mesh/topology.h"
 #include "scene/compile.h"
+#include "scene/schema.h"
 #include "step/monitor.h"
 
 #include <ctype.h>
@@ -181,16 +182,17 @@ static void measure(const tdSoft *soft, double size[3])
     }
 }
 
-// A law's own parameters in the order of tdSceneMaterial's `value`; '*' marks the moduli.
-static const char *const value_names[TD_LAWS][TD_LAW_VALUES] = {
-    [TD_LAW_NEO_HOOKEAN] = {"*mu"},
-    [TD_LAW_MOONEY_RIVLIN] = {"*c10", "*c01"},
-    [TD_LAW_OGDEN] = {"*mu_1", "alpha_1", "*mu_2", "alpha_2", "*mu_3", "alpha_3", "*mu_4", "alpha_4", "*mu_5",
-                      "alpha_5", "*mu_6", "alpha_6"},
-    [TD_LAW_ARRUDA_BOYCE] = {"*mu", "lambda_m"},
-    [TD_LAW_VERONDA_WESTMANN] = {"*c1", "c2"},
-    [TD_LAW_COSTA] = {"*c", "b_ff", "b_ss", "b_nn", "b_fs", "b_fn", "b_sn"},
-};
+// Whether a parameter of a law is a pressure, as its key says; those of Ogden's terms have the names of theirs.
+static bool is_modulus(const char *name)
+{
+    char key[32];
+    size_t n = strlen(name);
+    snprintf(key, sizeof key, "%.*s", (int)(n > 2 && name[n - 2] == '_' && isdigit(name[n - 1]) ? n - 2 : n), name);
+    for (const tdKey *k = td_schema_material.keys; k->name != NULL; k++)
+        if (strcmp(k->name, key) == 0)
+            return k->dim.mass != 0;
+    return false;
+}
 
 static void print_constants(const tdSceneMaterial *m)
 {
@@ -200,14 +202,15 @@ static void print_constants(const tdSceneMaterial *m)
         pressure_text(m->young, pressure, sizeof pressure);
         printf(", Young's modulus %s (%.9g Pa)", pressure, m->young);
     }
-    for (int i = 0; i < TD_LAW_VALUES && value_names[m->law][i] != NULL && !isnan(m->value[i]); i++)
+    int n = 0;
+    const char *const *names = td_law_names(m->law, &n);
+    for (int i = 0; i < n && !isnan(m->value[i]); i++)
     {
-        bool modulus = value_names[m->law][i][0] == '*';
         pressure_text(m->value[i], pressure, sizeof pressure);
-        if (modulus)
-            printf(", %s %s", value_names[m->law][i] + 1, pressure);
+        if (is_modulus(names[i]))
+            printf(", %s %s", names[i], pressure);
         else
-            printf(", %s %g", value_names[m->law][i], m->value[i]);
+            printf(", %s %g", names[i], m->value[i]);
     }
     pressure_text(m->bulk, pressure, sizeof pressure);
     if (!isnan(m->bulk))
@@ -461,8 +464,10 @@ static void json_material(tdJson *json, const tdModel *model, const tdSceneMater
     td_json_number(json, "young", m->young);
     td_json_number(json, "poisson", m->poisson);
     td_json_number(json, "bulk", m->bulk);
-    for (int i = 0; i < TD_LAW_VALUES && value_names[m->law][i] != NULL && !isnan(m->value[i]); i++)
-        td_json_number(json, value_names[m->law][i] + (value_names[m->law][i][0] == '*'), m->value[i]);
+    int n = 0;
+    const char *const *names = td_law_names(m->law, &n);
+    for (int i = 0; i < n && !isnan(m->value[i]); i++)
+        td_json_number(json, names[i], m->value[i]);
     if (m->has_fibre)
     {
         td_json_numbers(json, "fibre", 3, m->fibre);

@@ -474,6 +474,7 @@ typedef struct tdSceneReduction
     double pod_tolerance;     ///< S1 eq. 15
     double ecsw_tolerance;    ///< S1 eq. 21
     tdEcswNorm ecsw_norm;     ///< by which forces are measured
+    int ecsw_parts;           ///< of the mesh, each of which chooses elements first; 0: as memory needs
     bool find_pod, find_ecsw; ///< tolerances that were not given: those above are the ones to begin with
     int max_modes;
     tdFrameChoice frame;

@@ -195,6 +195,13 @@ static const tdKey reduction_keys[] = {
      .choices = norm_choices,
      .standard = "auto",
      .doc = "how the training forces are measured to which `ecsw_tolerance` applies"},
+    {.name = "ecsw_parts",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = 4096,
+     .standard_doc = "1; as many as `memory` requires on meshes of more than some 900,000 elements",
+     .doc = "elements are chosen in so many parts of the mesh first, which ranks share, and then among those chosen "
+            "([cluster.md](cluster.md#choosing-elements-in-parts))"},
     {.name = "max_modes",
      .kind = TD_KEY_INTEGER,
      .least = 1,

@@ -144,8 +144,8 @@ static tdStatus check_keys(tdSceneParser *parser, const tdRecord *record, const 
         if (given(record, of_snapshots[i]))
             return td_record_fail(&parser->reader, record, of_snapshots[i],
                                   "is used by basis snapshots only; remove it, or add 'basis: snapshots'");
-    static const char *const of_domains[] = {"ecsw_tolerance", "ecsw_norm"};
-    for (int i = 0; i < 2; i++)
+    static const char *const of_domains[] = {"ecsw_tolerance", "ecsw_norm", "ecsw_parts"};
+    for (int i = 0; i < 3; i++)
         if (reduction->kind == TD_REDUCTION_STVK && given(record, of_domains[i]))
             return td_record_fail(&parser->reader, record, of_domains[i],
                                   "is used by kind domains only: polynomials are exact; remove it");
@@ -242,6 +242,8 @@ tdStatus td_parse_reduction(tdSceneParser *parser, const tdYaml *node)
     reduction->pod_tolerance = td_record_get(&record, "pod_tolerance")->number[0];
     reduction->ecsw_tolerance = td_record_get(&record, "ecsw_tolerance")->number[0];
     reduction->ecsw_norm = (tdEcswNorm)td_record_get(&record, "ecsw_norm")->integer[0];
+    const tdValue *parts = td_record_get(&record, "ecsw_parts");
+    reduction->ecsw_parts = parts->has ? (int)parts->integer[0] : 0;
     reduction->error = td_record_get(&record, "error")->number[0];
     bool snapshots = reduction->basis == TD_BASIS_SNAPSHOTS;
     reduction->find_pod = snapshots && !given(&record, "pod_tolerance");

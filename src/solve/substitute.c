@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See substitute.h: in double precision, by four or eight right-hand sides, or sixteen where vectors are that long.
+// See substitute.h: in double precision, by one, four or eight right-hand sides, or sixteen where vectors are that
+// long.
 #include "solve/substitute_sweep.h"
 
 static int32_t place_of(const tdTriangularShape *shape, const tdSubstituteTask *task, int32_t i)
@@ -25,7 +26,7 @@ void td_substitute(tdSubstitution *t, tdTasks *tasks, const tdSubstituteTask *ta
     for (int first = 0; first < 1 + task->more; first += t->lanes)
     {
         int n = 1 + task->more - first;
-        t->lanes = n > 8 && t->isa == TD_ISA_AVX512 ? 16 : n > 4 ? 8 : 4;
+        t->lanes = n > 8 && t->isa == TD_ISA_AVX512 ? 16 : n > 4 ? 8 : n > 1 ? 4 : 1;
         n = n < t->lanes ? n : t->lanes;
         const double *b[TD_SUBSTITUTE_FLOATS];
         double *x[TD_SUBSTITUTE_FLOATS];

@@ -21,7 +21,7 @@
     {                                                                                                                  \
         const tdTriangularShape *shape;                                                                                \
         tdIsa isa;                                                                                                     \
-        int lanes;     /* of the solve at hand: 4, 8 or 16, in single precision 8 or 16 */                             \
+        int lanes;     /* of the solve at hand: 1, 4, 8 or 16, in single precision 8 or 16 */                          \
         const real *L; /* likewise */                                                                                  \
         real *x;       /* rows in the factor's order */                                                                \
         real *buffer;  /* what subtrees add to rows above them */                                                      \

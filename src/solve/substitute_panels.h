@@ -2,7 +2,7 @@
 // Triangular solves with several right-hand sides, supernode by supernode: see substitute.h. A few columns are taken at
 // a time, whose numbers stay in registers; with two vectors of right-hand sides four, with one eight. How rows or
 // columns are shared out changes no bits: an entry gets its terms by ascending columns forward, by ascending rows
-// backward.
+// backward (of one right-hand side some at once).
 #pragma once
 #include "base/simd.h"
 #include "solve/real.h"
@@ -61,14 +61,89 @@ INLINE void backward_some(int nv, int nc, const tdRealPanel *p, int j, int begin
             td_reals_store(to + TD_REALS * (c * nv + v), sum[c][v]);
 }
 
+// One right-hand side: rows of the factor lie beside each other, so that vectors are of rows instead.
+
+INLINE void forward_one(int nc, const tdRealPanel *p, int j, int begin, int end)
+{
+    tdReal x[MOST], *y = p->y;
+    const tdReal *L = p->L + j * p->stride;
+    int64_t stride = p->stride, i = begin;
+    for (int c = 0; c < nc; c++)
+        x[c] = y[j + c];
+    for (; i + TD_REALS <= end; i += TD_REALS)
+    {
+        tdReals sum = td_reals_load(y + i);
+        for (int c = 0; c < nc; c++)
+            sum -= x[c] * td_reals_load(L + i + c * stride);
+        td_reals_store(y + i, sum);
+    }
+    for (; i < end; i++)
+        for (int c = 0; c < nc; c++)
+            y[i] -= x[c] * L[i + c * stride];
+}
+
+INLINE void backward_one(int nc, const tdRealPanel *p, int j, int begin, int end)
+{
+    tdReals sum[MOST];
+    tdReal rest[MOST], *y = p->y;
+    const tdReal *L = p->L + j * p->stride;
+    int64_t stride = p->stride, i = begin;
+    for (int c = 0; c < nc; c++)
+    {
+        sum[c] = td_reals_set(0);
+        rest[c] = 0;
+    }
+    for (; i + TD_REALS <= end; i += TD_REALS)
+    {
+        tdReals x = td_reals_load(y + i);
+        for (int c = 0; c < nc; c++)
+            sum[c] += x * td_reals_load(L + i + c * stride);
+    }
+    for (; i < end; i++)
+        for (int c = 0; c < nc; c++)
+            rest[c] += y[i] * L[i + c * stride];
+    for (int c = 0; c < nc; c++)
+    {
+        for (int l = 0; l < TD_REALS; l++)
+            rest[c] += sum[c][l];
+        y[j + c] -= rest[c];
+    }
+}
+
+INLINE void corner_one(int nc, const tdRealPanel *p, bool forward, int j)
+{
+    tdReal x[MOST], *y = p->y + j;
+    const tdReal *L = p->L + j + j * p->stride;
+    for (int a = 0; a < nc; a++)
+        x[a] = y[a];
+    for (int k = 0; k < nc; k++)
+    {
+        int a = forward ? k : nc - 1 - k;
+        for (int b = a + 1; b < nc && !forward; b++)
+            x[a] -= x[b] * L[b + a * p->stride];
+        x[a] *= 1 / L[a + a * p->stride];
+        for (int b = a + 1; b < nc && forward; b++)
+            x[b] -= x[a] * L[b + a * p->stride];
+        y[a] = x[a];
+    }
+}
+
 // Columns that are taken together, from j on, of `left` that are left.
 INLINE int group_of(int lanes, int left)
 {
-    return lanes == TD_REALS && left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    return lanes <= TD_REALS && left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
 INLINE void forward_group(const tdRealPanel *p, int group, int j, int begin, int end)
 {
+    if (p->lanes == 1)
+        switch (group)
+        {
+        case 8: forward_one(8, p, j, begin, end); return;
+        case 4: forward_one(4, p, j, begin, end); return;
+        case 2: forward_one(2, p, j, begin, end); return;
+        default: forward_one(1, p, j, begin, end); return;
+        }
     if (p->lanes == TD_REALS)
         switch (group)
         {
@@ -87,6 +162,14 @@ INLINE void forward_group(const tdRealPanel *p, int group, int j, int begin, int
 
 INLINE void backward_group(const tdRealPanel *p, int group, int j, int begin, int end)
 {
+    if (p->lanes == 1)
+        switch (group)
+        {
+        case 8: backward_one(8, p, j, begin, end); return;
+        case 4: backward_one(4, p, j, begin, end); return;
+        case 2: backward_one(2, p, j, begin, end); return;
+        default: backward_one(1, p, j, begin, end); return;
+        }
     if (p->lanes == TD_REALS)
         switch (group)
         {
@@ -144,6 +227,14 @@ INLINE void backward_corner(int nv, int nc, const tdRealPanel *p, int j)
 
 INLINE void corner(const tdRealPanel *p, bool forward, int group, int j)
 {
+    if (p->lanes == 1)
+        switch (group)
+        {
+        case 8: corner_one(8, p, forward, j); return;
+        case 4: corner_one(4, p, forward, j); return;
+        case 2: corner_one(2, p, forward, j); return;
+        default: corner_one(1, p, forward, j); return;
+        }
     if (p->lanes == TD_REALS)
         switch (group)
         {

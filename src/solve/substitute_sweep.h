@@ -92,7 +92,9 @@ static tdTasks *if_large(const superWork *w, tdTasks *tasks)
 
 static void copy_row(int lanes, const tdReal *from, tdReal *to)
 {
-    if (lanes == 8) // constants, so that nothing is called
+    if (lanes == 1)
+        *to = *from;
+    else if (lanes == 8) // constants, so that nothing is called
         memcpy(to, from, 8 * sizeof *to);
     else if (lanes == 4)
         memcpy(to, from, 4 * sizeof *to);
@@ -102,6 +104,11 @@ static void copy_row(int lanes, const tdReal *from, tdReal *to)
 
 static void add_row(int lanes, const tdReal *from, tdReal *to)
 {
+    if (lanes == 1)
+    {
+        *to += *from;
+        return;
+    }
     for (int l = 0; l < lanes; l++)
         to[l] += from[l];
 }

@@ -559,7 +559,8 @@ int td_monitor_arrays(const tdModel *model, tdState *state, tdStateArray *out, i
         {"ejected", -1, false, 1, &monitor->ejected},
         {"retry_waiting", -1, true, 1, &monitor->waiting},
         {"retry_wait", -1, true, 1, &monitor->wait},
-        {"outside", -1, false, monitor->last == monitor->outside ? 0 : model->coords, monitor->last},
+        // Of Runge-Kutta's it is made anew in each step.
+        {"outside", -1, false, model->scheme.method == TD_METHOD_NEWMARK ? model->coords : 0, monitor->last},
     };
     int n = 0;
     for (; n < (int)(sizeof list / sizeof list[0]) && n < most; n++)

@@ -203,6 +203,7 @@ tdStatus td_step(const tdModel *model, tdState *state)
     if (model->scheme.method == TD_METHOD_NEWMARK && state->steps == 0)
     {
         status = td_step_start(model, state);
+        td_step_reject_efforts(model, state); // what it measured on its way
         td_stage_latch(model, state);
     }
     td_stage_charge(state, TD_STAGE_LATCH, &clock);
@@ -211,8 +212,11 @@ tdStatus td_step(const tdModel *model, tdState *state)
                                                           : td_step_dynamic(model, state, &clock);
     td_tasks_ask(state->tasks, NULL);
     state->report.status = status;
-    if (status != TD_OK && state->steps == 0)
-        memset(state->a, 0, (size_t)model->coords * sizeof(double)); // the start's, to be made again
+    if (status != TD_OK && state->steps == 0) // the start's, to be made again
+    {
+        memset(state->a, 0, (size_t)model->coords * sizeof(double));
+        memset(state->monitor->last, 0, (size_t)model->coords * sizeof(double));
+    }
     if (status != TD_OK)
     {
         td_step_reject_efforts(model, state);

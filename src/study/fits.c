@@ -133,8 +133,8 @@ static tdStatus find_law(const char *name, tdLawKind *law, tdError *error)
         {
             *law = (tdLawKind)k;
             if (td_fit_parameters(*law, 1) == 0)
-                return td_fail(error, TD_ERROR_USAGE,
-                               "the law %s has fibres, which these tests cannot resolve; it cannot be fitted", name);
+                return td_fail(error, TD_ERROR_USAGE, "the law %s cannot be fitted%s", name,
+                               k == TD_LAW_COSTA ? ": it has fibres, which these tests cannot resolve" : "");
             return TD_OK;
         }
     const char *nearest = td_suggest(name, names, n);

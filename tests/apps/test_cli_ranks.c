@@ -37,6 +37,58 @@ static void test_equal(void **state)
     free(alone);
 }
 
+// Elements chosen in parts of the mesh, which ranks share: as by one process; and within the same tolerance as without.
+static void test_parts(void **state)
+{
+    (void)state;
+    if (no_ranks() != NULL)
+        skip_because("%s", no_ranks());
+    const char *in_parts = "--set reduction.ecsw_parts=4 --accept --json --quiet";
+    char arguments[200];
+    assert_int_equal(run_command("reduce", "arm.yaml -o plain.h5 --accept --json --quiet"), 0);
+    double elements = json_number("rid_elements"), error = json_number("held_out_error");
+    snprintf(arguments, sizeof arguments, "arm.yaml -o alone.h5 --keep %s", in_parts);
+    assert_int_equal(run_command("reduce", arguments), 0);
+    assert_true(exists("alone.h5.work/domain-share-0-3.part") && exists("alone.h5.work/check-share-0-3.part"));
+    assert_true(json_number("rid_elements") <= 1.5 * elements);
+    assert_near(json_number("held_out_error"), error, 0.02);
+    char *alone = json_value("content");
+    for (int ranks = 1; ranks <= 3; ranks++)
+    {
+        snprintf(arguments, sizeof arguments, "arm.yaml -o parts-%d.h5 %s", ranks, in_parts);
+        assert_int_equal(finish(start_ranks(ranks, arguments)), 0);
+        char *content = json_value("content");
+        assert_string_equal(content, alone);
+        free(content);
+    }
+    free(alone);
+}
+
+// Samples greedy: ranks try the candidates, and choose the same ones as a process alone.
+static void test_greedy(void **state)
+{
+    (void)state;
+    if (no_ranks() != NULL)
+        skip_because("%s", no_ranks());
+    const char *greedy = "--set reduction.samples=greedy --set reduction.count=5 --set reduction.greedy_tolerance=1e-4 "
+                         "--accept --json --quiet";
+    char arguments[300];
+    snprintf(arguments, sizeof arguments, "arm.yaml -o greedy.h5 %s", greedy);
+    assert_int_equal(run_command("reduce", arguments), 0);
+    double snapshots = json_number("snapshots");
+    char *alone = json_value("content");
+    for (int ranks = 2; ranks <= 3; ranks++)
+    {
+        snprintf(arguments, sizeof arguments, "arm.yaml -o greedy-%d.h5 %s", ranks, greedy);
+        assert_int_equal(finish(start_ranks(ranks, arguments)), 0);
+        assert_near(json_number("snapshots"), snapshots, 0);
+        char *content = json_value("content");
+        assert_string_equal(content, alone);
+        free(content);
+    }
+    free(alone);
+}
+
 // Modes by blocks of rows: as those of one process, and as those without it but for rounding.
 static void test_tsqr(void **state)
 {
@@ -135,8 +187,9 @@ static void test_without(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),   cmocka_unit_test(test_tsqr),    cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_without),
+        cmocka_unit_test(test_equal),   cmocka_unit_test(test_parts),  cmocka_unit_test(test_greedy),
+        cmocka_unit_test(test_tsqr),    cmocka_unit_test(test_killed), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_without),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

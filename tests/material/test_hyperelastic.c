@@ -418,7 +418,9 @@ static void invariant_slopes(const sample *s, double I1, double *w1, double *w2)
         *w1 = v[0] * (1.0 / 2 + I1 / (10 * l) + 11 * I1 * I1 / (350 * l * l) + 19 * pow(I1, 3) / (1750 * pow(l, 3)) +
                       519 * pow(I1, 4) / (134750 * pow(l, 4)));
         break;
-    default: *w1 = v[0] * v[1] * exp(v[1] * (I1 - 3)), *w2 = -v[0] * v[1] / 2;
+    case TD_LAW_VERONDA_WESTMANN: *w1 = v[0] * v[1] * exp(v[1] * (I1 - 3)), *w2 = -v[0] * v[1] / 2; break;
+    case TD_LAW_OGDEN: break; // by principal stretches
+    default: fail_msg("%s: its slopes are missing here", s->what);
     }
 }
 
@@ -449,8 +451,8 @@ static double principal(const sample *s, const double *x, int a)
 static void test_principal_stresses(void **state)
 {
     (void)state;
-    for (int s = 0; s < SAMPLES - 1; s++)
-        for (int trial = 0; trial < 100; trial++)
+    for (int s = 0; s < SAMPLES; s++)
+        for (int trial = 0; trial < 100 && samples[s].kind != TD_LAW_COSTA; trial++)
         {
             double parameters[TD_LAW_PARAMETERS], x[3], F[9] = {0}, U, pressure, unused;
             const tdLaw *law = compile(&samples[s], trial % 3, parameters);
@@ -469,8 +471,8 @@ static void test_principal_stresses(void **state)
 static void test_uniaxial_equibiaxial_and_shear(void **state)
 {
     (void)state;
-    for (int s = 0; s < SAMPLES - 1; s++)
-        for (int k = 0; k < 40; k++)
+    for (int s = 0; s < SAMPLES; s++)
+        for (int k = 0; k < 40 && samples[s].kind != TD_LAW_COSTA; k++)
         {
             double parameters[TD_LAW_PARAMETERS], l = 0.4 + 0.06 * k, w1, w2, expected = 0, r = 1 / sqrt(l);
             const sample *it = &samples[s];
@@ -518,7 +520,9 @@ static void test_uniaxial_equibiaxial_and_shear(void **state)
 static void test_costa_along_its_axes(void **state)
 {
     (void)state;
-    const sample *it = &samples[SAMPLES - 1];
+    const sample *it = samples;
+    while (it->kind != TD_LAW_COSTA)
+        it++;
     const double c = it->value[0], *b = it->value + 1;
     for (int axis = 0; axis < 3; axis++)
         for (int k = 0; k < 20; k++)

@@ -293,6 +293,147 @@ static void test_tightened(void **state)
     td_arena_free(&arena);
 }
 
+/// What parts chose, kept as a work folder keeps it.
+typedef struct Shares
+{
+    Training training;
+    int saved, loaded, sketch;
+    tdEcswShare kept[16];
+} Shares;
+
+static tdStatus columns_of_shares(void *user, int64_t begin, int64_t end, double *out, tdError *error)
+{
+    return columns(&((Shares *)user)->training, begin, end, out, error);
+}
+
+static tdStatus save_share(void *user, int sketch, const tdEcswShare *share, tdError *error)
+{
+    (void)error;
+    Shares *shares = user;
+    size_t count = (size_t)share->count;
+    tdEcswShare *kept = &shares->kept[share->part];
+    shares->saved++;
+    shares->sketch = sketch;
+    free(kept->column);
+    free(kept->sketched);
+    *kept = *share;
+    kept->column = malloc(count * sizeof(int32_t) + 1);
+    kept->sketched = malloc(count * (size_t)sketch * sizeof(double) + 1);
+    memcpy(kept->column, share->column, count * sizeof(int32_t));
+    memcpy(kept->sketched, share->sketched, count * (size_t)sketch * sizeof(double));
+    return TD_OK;
+}
+
+static bool load_share(void *user, int sketch, tdEcswShare *share)
+{
+    Shares *shares = user;
+    const tdEcswShare *kept = &shares->kept[share->part];
+    size_t count = (size_t)kept->count;
+    if (kept->column == NULL || kept->target != share->target || sketch != shares->sketch)
+        return false;
+    assert_true(kept->begin == share->begin && kept->end == share->end);
+    shares->loaded++;
+    share->count = kept->count;
+    share->column = malloc(count * sizeof(int32_t) + 1);
+    share->sketched = malloc(count * (size_t)sketch * sizeof(double) + 1);
+    memcpy(share->column, kept->column, count * sizeof(int32_t));
+    memcpy(share->sketched, kept->sketched, count * (size_t)sketch * sizeof(double));
+    return true;
+}
+
+static tdEcswResult choose_in_parts(tdArena *arena, Shares *shares, double tau, int parts, int sketch,
+                                    const uint8_t *skip)
+{
+    tdError error = {0};
+    const tdEcswTask task = {.rows = ROWS,
+                             .n = ELEMENTS,
+                             .block = 100,
+                             .columns = columns_of_shares,
+                             .user = shares,
+                             .tau = tau,
+                             .sketch = sketch,
+                             .seed = 5,
+                             .skip = skip,
+                             .parts = parts,
+                             .load_share = load_share,
+                             .save_share = save_share};
+    tdEcswResult result;
+    assert_ok(td_ecsw(&task, arena, &result, &error), error);
+    return result;
+}
+
+static void forget(Shares *shares)
+{
+    for (int p = 0; p < 16; p++)
+    {
+        free(shares->kept[p].column);
+        free(shares->kept[p].sketched);
+    }
+    *shares = (Shares){0};
+}
+
+// The same tolerance on all rows is met as without parts, with few more elements; what was chosen by parts before is
+// not chosen again, and gives the same bits.
+static void test_parts(void **state)
+{
+    (void)state;
+    tdArena arena = {0};
+    for (double tau = 0.05; tau > 4e-4; tau /= 10)
+    {
+        Training training = {0};
+        tdEcswResult whole = choose(&arena, &training, tau, NULL, 1, false);
+        for (int parts = 2; parts <= 10; parts += 4) // of 30 blocks
+        {
+            Shares shares = {0};
+            tdEcswResult result = choose_in_parts(&arena, &shares, tau, parts, 200, NULL);
+            assert_int_equal(result.end, TD_ECSW_WITHIN);
+            assert_true(result.error <= tau);
+            assert_near(true_residual(&result), result.error, 1e-9 + 1e-6 * result.error);
+            assert_true(result.count <= whole.count + whole.count / 2 + 2);
+            for (int k = 0; k < result.count; k++)
+                assert_true(result.weight[k] > 0 && (k == 0 || result.element[k] > result.element[k - 1]));
+            assert_true(shares.saved >= parts && shares.saved % parts == 0 && shares.loaded == 0);
+            int saved = shares.saved;
+            tdEcswResult again = choose_in_parts(&arena, &shares, tau, parts, 200, NULL);
+            assert_true(saved > parts || (shares.saved == saved && shares.loaded == parts));
+            assert_int_equal(again.count, result.count);
+            assert_memory_equal(again.element, result.element, sizeof(int32_t) * (size_t)result.count);
+            assert_memory_equal(again.weight, result.weight, sizeof(double) * (size_t)result.count);
+            forget(&shares);
+        }
+    }
+    td_arena_free(&arena);
+}
+
+// Elements that may not be chosen; parts in which all are such; a sketch that is too small at first.
+static void test_parts_of_few(void **state)
+{
+    (void)state;
+    tdArena arena = {0};
+    static uint8_t skip[ELEMENTS];
+    Shares shares = {0};
+    memset(skip + 800, 1, 800); // the second of four parts, of 8 blocks each, and every second one of the others
+    for (int e = 0; e < ELEMENTS; e += 2)
+        skip[e] = 1;
+    tdEcswResult half = choose_in_parts(&arena, &shares, 0.05, 4, 200, skip);
+    assert_int_equal(half.end, TD_ECSW_WITHIN);
+    assert_true(half.count > 0 && shares.kept[0].count > 0 && shares.kept[1].count == 0);
+    for (int k = 0; k < half.count; k++)
+        assert_int_equal(skip[half.element[k]], 0);
+    assert_near(true_residual(&half), half.error, 1e-9);
+    forget(&shares);
+    tdEcswResult grown = choose_in_parts(&arena, &shares, 1e-3, 4, 8, NULL);
+    assert_int_equal(grown.end, TD_ECSW_WITHIN);
+    assert_true(grown.sketch_rows > 8 && grown.error <= 1e-3);
+    forget(&shares);
+    memset(skip, 1, ELEMENTS);
+    tdEcswResult none = choose_in_parts(&arena, &shares, 1e-3, 4, 40, skip);
+    assert_true(none.count == 0 && none.end == TD_ECSW_COLUMNS);
+    assert_near(none.error, 1, 0);
+    forget(&shares);
+    td_arena_free(&arena);
+}
+
 static void test_second_choice(void **state)
 {
     (void)state;
@@ -313,6 +454,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_nnls_is_optimal), cmocka_unit_test(test_residual_is_true),
                                        cmocka_unit_test(test_same_bits),       cmocka_unit_test(test_small_sketch),
-                                       cmocka_unit_test(test_tightened),       cmocka_unit_test(test_second_choice)};
+                                       cmocka_unit_test(test_tightened),       cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_parts_of_few),    cmocka_unit_test(test_second_choice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,36 +2,19 @@
 // The rows of G are sketched, S = Omega G with Omega Gaussian: lengths of all combinations of a few hundred columns
 // come out right to some percent, so that the sketch finds good elements. Weights and residual are then those of all
 // rows: the chosen columns are made again in full, few as they are, and fitted to y = G 1.
-#include "reduce/offline/ecsw.h"
+#include "reduce/offline/ecsw_work.h"
 
 #include "base/hash.h"
-#include "reduce/offline/nnls.h"
 
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SKETCH   1024 // rows; a choice of k columns is judged too well by about k / (2 rows)
-#define GRAIN    64   // columns a task
-#define ATTEMPTS 12
+#define SKETCH 1024 // rows; a choice of k columns is judged too well by about k / (2 rows)
+#define GRAIN  64   // columns a task
 
-typedef struct tdEcswMaker
-{
-    const tdEcswTask *task;
-    int s;           // rows of the sketch
-    double *omega;   // s x rows, column-major
-    double *sketch;  // s x n
-    double *y;       // rows: sum of all columns
-    double *sy;      // s
-    double *columns; // rows x block
-    double *sum;     // rows: of a block
-    int64_t begin, end;
-    double *sketched; // of the block: its place in `sketch`, or all of that where there is room for one block
-    bool stopped;
-} ecswWork;
-
-static void free_work(ecswWork *w)
+void td_ecsw_work_free(tdEcswMaker *w)
 {
     free(w->omega);
     free(w->sketch);
@@ -51,8 +34,7 @@ static void gaussian(uint64_t seed, uint64_t counter, double *out)
     out[1] = radius * sin(6.283185307179586 * v);
 }
 
-// n: columns that the sketch has room for
-static tdStatus prepare(ecswWork *w, size_t n, tdError *error)
+tdStatus td_ecsw_work_prepare(tdEcswMaker *w, size_t n, tdError *error)
 {
     const tdEcswTask *task = w->task;
     size_t rows = (size_t)task->rows, many = (size_t)w->s;
@@ -78,7 +60,7 @@ static tdStatus prepare(ecswWork *w, size_t n, tdError *error)
 
 static void sketch_piece(void *context, int piece)
 {
-    const ecswWork *w = context;
+    const tdEcswMaker *w = context;
     int64_t rows = w->task->rows, first = (int64_t)piece * GRAIN, count = w->end - w->begin - first;
     count = count < GRAIN ? count : GRAIN;
     double *out = w->sketched + first * w->s;
@@ -89,15 +71,14 @@ static void sketch_piece(void *context, int piece)
                     w->columns + first * rows, (int)rows, 0, out, w->s);
 }
 
-static void go_to_block(ecswWork *w, int64_t begin)
+void td_ecsw_go_to_block(tdEcswMaker *w, int64_t begin)
 {
     const tdEcswTask *task = w->task;
     w->begin = begin;
     w->end = begin + task->block < task->n ? begin + task->block : task->n;
 }
 
-// The block where it stands: its sketch and its sum.
-static tdStatus make_block(ecswWork *w, tdError *error)
+tdStatus td_ecsw_make_block(tdEcswMaker *w, tdError *error)
 {
     const tdEcswTask *task = w->task;
     TD_TRY(task->columns(task->user, w->begin, w->end, w->columns, error));
@@ -112,12 +93,13 @@ static tdStatus make_block(ecswWork *w, tdError *error)
 
 tdStatus td_ecsw_maker_create(const tdEcswTask *task, int sketch, tdEcswMaker **out, tdError *error)
 {
-    ecswWork *w = *out = td_take(1, sizeof *w);
+    tdEcswMaker *w = *out = td_take(1, sizeof *w);
     if (w == NULL)
         return td_fail_memory(error, "the training data");
-    *w = (ecswWork){.task = task, .s = sketch};
+    *w = (tdEcswMaker){.task = task, .s = sketch};
     openblas_set_num_threads(1);
-    tdStatus status = prepare(w, (size_t)task->block, error);
+    tdStatus status =
+        td_ecsw_work_prepare(w, (size_t)(td_ecsw_parts(task) > 1 ? td_ecsw_part_columns(task) : task->block), error);
     if (status != TD_OK)
     {
         td_ecsw_maker_free(w);
@@ -132,18 +114,45 @@ void td_ecsw_maker_free(tdEcswMaker *maker)
 {
     if (maker == NULL)
         return;
-    free_work(maker);
+    td_ecsw_work_free(maker);
     free(maker);
 }
 
 tdStatus td_ecsw_make(tdEcswMaker *maker, int64_t block, tdError *error)
 {
-    go_to_block(maker, block * maker->task->block);
-    return make_block(maker, error);
+    td_ecsw_go_to_block(maker, block * maker->task->block);
+    return td_ecsw_make_block(maker, error);
+}
+
+tdStatus td_ecsw_take_block(tdEcswMaker *w, bool sketched, tdError *error)
+{
+    const tdEcswTask *task = w->task;
+    if (task->load != NULL && task->load(task->user, w->s, w->begin, w->end, sketched ? w->sketched : NULL, w->sum))
+        return TD_OK;
+    return td_ecsw_make_block(w, error);
+}
+
+tdStatus td_ecsw_add_sum(tdEcswMaker *w, tdError *error)
+{
+    for (int64_t i = 0; i < w->task->rows; i++)
+        if (!isfinite(w->sum[i]))
+            return td_fail(error, TD_ERROR_NUMERIC, "the training forces of elements %lld to %lld are not finite",
+                           (long long)w->begin, (long long)w->end - 1);
+    cblas_daxpy((int)w->task->rows, 1, w->sum, 1, w->y, 1);
+    return TD_OK;
+}
+
+void td_ecsw_sketch_sum(tdEcswMaker *w)
+{
+    int rows = (int)w->task->rows;
+    if (w->s == rows)
+        memcpy(w->sy, w->y, (size_t)rows * sizeof(double));
+    else
+        cblas_dgemv(CblasColMajor, CblasNoTrans, w->s, rows, 1, w->omega, w->s, w->y, 1, 0, w->sy, 1);
 }
 
 // All columns, block by block: their sketch, and y.
-static tdStatus make_sketch(ecswWork *w, tdError *error)
+static tdStatus make_sketch(tdEcswMaker *w, tdError *error)
 {
     const tdEcswTask *task = w->task;
     w->sketched = w->sketch;
@@ -151,25 +160,17 @@ static tdStatus make_sketch(ecswWork *w, tdError *error)
         TD_TRY(task->spread(task->user, w, w->s, error));
     for (w->begin = 0; w->begin < task->n; w->begin = w->end)
     {
-        go_to_block(w, w->begin);
+        td_ecsw_go_to_block(w, w->begin);
         w->sketched = w->sketch + w->begin * w->s;
-        if (task->load == NULL || !task->load(task->user, w->s, w->begin, w->end, w->sketched, w->sum))
-            TD_TRY(make_block(w, error));
-        for (int64_t i = 0; i < task->rows; i++)
-            if (!isfinite(w->sum[i]))
-                return td_fail(error, TD_ERROR_NUMERIC, "the training forces of elements %lld to %lld are not finite",
-                               (long long)w->begin, (long long)w->end - 1);
-        cblas_daxpy((int)task->rows, 1, w->sum, 1, w->y, 1);
+        TD_TRY(td_ecsw_take_block(w, true, error));
+        TD_TRY(td_ecsw_add_sum(w, error));
     }
-    if (w->s == task->rows)
-        memcpy(w->sy, w->y, (size_t)task->rows * sizeof(double));
-    else
-        cblas_dgemv(CblasColMajor, CblasNoTrans, w->s, (int)task->rows, 1, w->omega, w->s, w->y, 1, 0, w->sy, 1);
+    td_ecsw_sketch_sum(w);
     return TD_OK;
 }
 
 // Weights of chosen columns on all rows. `column` and `value` shrink to those that stay positive.
-static tdStatus fit_all_rows(const ecswWork *w, int *count, int32_t *column, double *value, double *relative,
+static tdStatus fit_all_rows(const tdEcswMaker *w, int *count, int32_t *column, double *value, double *relative,
                              tdError *error)
 {
     const tdEcswTask *task = w->task;
@@ -198,7 +199,7 @@ static tdStatus fit_all_rows(const ecswWork *w, int *count, int32_t *column, dou
 }
 
 // What kept the last run, which was to bring the residual on the sketch to `asked`, from going on.
-static tdEcswEnd find_end(const ecswWork *w, const tdNnls *nnls, double asked, const tdEcswResult *result)
+static tdEcswEnd find_end(const tdEcswMaker *w, const tdNnls *nnls, double asked, const tdEcswResult *result)
 {
     const tdEcswTask *task = w->task;
     int count = td_nnls_count(nnls);
@@ -212,25 +213,25 @@ static tdEcswEnd find_end(const ecswWork *w, const tdNnls *nnls, double asked, c
     return TD_ECSW_SKETCH;
 }
 
-static bool note_stop(void *user, int count, double residual)
+bool td_ecsw_note_stop(void *user, int count, double residual)
 {
-    ecswWork *w = user;
+    tdEcswMaker *w = user;
     const tdNnlsProgress *told = &w->task->progress;
     w->stopped = told->fn != NULL && !told->fn(told->user, count, residual);
     return !w->stopped;
 }
 
-// The sketch judges too well: its tolerance is tightened until all rows agree.
-static tdStatus choose(ecswWork *w, tdArena *arena, tdEcswResult *result, tdError *error)
+tdStatus td_ecsw_choose(tdEcswMaker *w, const tdEcswPool *pool, tdArena *arena, tdEcswResult *result, bool *short_of,
+                        tdError *error)
 {
-    const tdNnlsProgress progress = {note_stop, w};
+    const tdNnlsProgress progress = {td_ecsw_note_stop, w};
     const tdEcswTask *task = w->task;
     tdNnls *nnls = NULL;
-    TD_TRY(td_nnls_create(w->s, task->n, w->sketch, w->sy, task->skip, task->most, &nnls, error));
+    TD_TRY(td_nnls_create(w->s, pool->n, pool->sketch, w->sy, pool->skip, task->most, &nnls, error));
     tdStatus status = TD_OK;
     double tau = 0.9 * task->tau, last = INFINITY;
     result->sketch_rows = w->s;
-    for (int attempt = 0; attempt < ATTEMPTS && status == TD_OK; attempt++)
+    for (int attempt = 0; attempt < TD_ECSW_ATTEMPTS && status == TD_OK; attempt++)
     {
         td_nnls_run(nnls, tau, task->tasks, &progress);
         int count = td_nnls_count(nnls);
@@ -242,7 +243,10 @@ static tdStatus choose(ecswWork *w, tdArena *arena, tdEcswResult *result, tdErro
             break;
         }
         td_nnls_result(nnls, column, value);
+        for (int i = 0; i < count && pool->column != NULL; i++)
+            column[i] = pool->column[column[i]];
         result->sketched_error = td_nnls_residual(nnls);
+        *short_of = result->sketched_error > tau;
         if (count > 0)
             status = fit_all_rows(w, &count, column, value, &result->error, error);
         else
@@ -252,8 +256,7 @@ static tdStatus choose(ecswWork *w, tdArena *arena, tdEcswResult *result, tdErro
         result->weight = value;
         result->end = w->stopped ? TD_ECSW_STOPPED : find_end(w, nnls, tau, result);
         // No further: within the tolerance, or nothing more to choose from.
-        if (w->stopped || status != TD_OK || result->error <= task->tau || td_nnls_residual(nnls) > tau ||
-            result->error >= last)
+        if (w->stopped || status != TD_OK || result->error <= task->tau || *short_of || result->error >= last)
             break;
         last = result->error;
         tau *= fmin(0.95 * task->tau / result->error, 0.95);
@@ -264,14 +267,18 @@ static tdStatus choose(ecswWork *w, tdArena *arena, tdEcswResult *result, tdErro
 
 static tdStatus try_sketch(const tdEcswTask *task, int rows, tdArena *arena, tdEcswResult *result, tdError *error)
 {
-    ecswWork w = {.task = task, .s = rows};
+    tdEcswMaker w = {.task = task, .s = rows};
+    bool short_of = false;
     *result = (tdEcswResult){0};
-    tdStatus status = prepare(&w, (size_t)task->n, error);
+    if (td_ecsw_parts(task) > 1)
+        return td_ecsw_in_parts(task, rows, arena, result, error);
+    tdStatus status = td_ecsw_work_prepare(&w, (size_t)task->n, error);
     if (status == TD_OK)
         status = make_sketch(&w, error);
+    const tdEcswPool all = {task->n, w.sketch, NULL, task->skip};
     if (status == TD_OK)
-        status = choose(&w, arena, result, error);
-    free_work(&w);
+        status = td_ecsw_choose(&w, &all, arena, result, &short_of, error);
+    td_ecsw_work_free(&w);
     return status;
 }
 

@@ -8,6 +8,9 @@
 // each mode of each snapshot: it comes in blocks of columns and is never held whole; a sketch of its rows is, which
 // finds the same elements, and the residual that counts is evaluated on all rows at the end. A sketch that turns out
 // too small for the tolerance is made again with twice its rows, as far as it may grow.
+//
+// Where even the sketch is too large, or several processes are to share the work, columns are chosen in parts
+// (ecsw_parts.c): each part chooses for its own sum, and the final choice is one among the columns of all these.
 #pragma once
 #include "base/memory.h"
 #include "base/status.h"
@@ -26,8 +29,18 @@ tdStatus td_nnls(int64_t rows, int64_t n, const double *A, const double *y, doub
 /// Fills columns [begin, end) of G, `rows` apart; may be called from one thread only.
 typedef tdStatus (*tdColumnsFn)(void *user, int64_t begin, int64_t end, double *out, tdError *error);
 
-/// Makes blocks of columns for a sketch.
+/// Makes blocks of columns for a sketch, and the choices of parts.
 typedef struct tdEcswMaker tdEcswMaker;
+
+/// What a part of the columns has chosen for its own sum.
+typedef struct tdEcswShare
+{
+    int64_t part, begin, end; ///< columns of the part
+    double target;            ///< |residual| on the sketch that it was allowed
+    int64_t count;
+    int32_t *column;  ///< count, ascending; td_take
+    double *sketched; ///< count x rows of the sketch; td_take
+} tdEcswShare;
 
 typedef struct tdEcswTask
 {
@@ -41,16 +54,21 @@ typedef struct tdEcswTask
     int most_sketch;     ///< to which it may grow; 0: all rows
     uint64_t seed;       ///< of the sketch
     const uint8_t *skip; ///< n: columns that may not be chosen (for a second, independent choice); NULL: none
+    int parts;           ///< 0, 1: columns are chosen from all at once; more: first in so many parts of whole blocks
     tdTasks *tasks;
     tdNnlsProgress progress;
     // Resuming: called with the sketched columns (`sketch` rows) of each block as they are made; and asked for before,
-    // returning true when it has them. Both may be NULL.
+    // returning true when it has them; sketched NULL: the sum alone is wanted. Both may be NULL.
     bool (*load)(void *user, int sketch, int64_t begin, int64_t end, double *sketched, double *sum);
     tdStatus (*save)(void *user, int sketch, int64_t begin, int64_t end, const double *sketched, const double *sum,
                      tdError *error);
     /// Several processes, with load and save: called before blocks are asked for one by one. It may make those that are
     /// missing, here by the maker and elsewhere, and returns when they are there. May be NULL.
     tdStatus (*spread)(void *user, tdEcswMaker *maker, int sketch, tdError *error);
+    // The same for the choices of parts: load_share finds `column` and `sketched` by part and target.
+    bool (*load_share)(void *user, int sketch, tdEcswShare *share);
+    tdStatus (*save_share)(void *user, int sketch, const tdEcswShare *share, tdError *error);
+    tdStatus (*spread_shares)(void *user, tdEcswMaker *maker, int sketch, double target, tdError *error);
 } tdEcswTask;
 
 /// Elsewhere: a maker of blocks for a sketch of so many rows. The task must outlive it.
@@ -58,6 +76,12 @@ tdStatus td_ecsw_maker_create(const tdEcswTask *task, int sketch, tdEcswMaker **
 void td_ecsw_maker_free(tdEcswMaker *maker);
 /// Makes block number `block` and saves it.
 tdStatus td_ecsw_make(tdEcswMaker *maker, int64_t block, tdError *error);
+/// Parts that there are: none is empty, so that they may be fewer than asked for.
+int td_ecsw_parts(const tdEcswTask *task);
+/// Columns of each but the last.
+int64_t td_ecsw_part_columns(const tdEcswTask *task);
+/// Chooses in one part, whose blocks have been made, and saves what it chose.
+tdStatus td_ecsw_choose_part(tdEcswMaker *maker, int64_t part, double target, tdError *error);
 
 /// Why there are no more elements.
 typedef enum tdEcswEnd

@@ -2,8 +2,9 @@
 // The offline stage by several ranks (crew.h). Rank 0 runs it; the others wait for its orders:
 //
 //     visit   trajectories and motions of full order: each rank takes the next that nobody has, the longest first
-//     train   blocks of elements whose forces are projected
+//     train   blocks of elements whose forces are projected, and parts of the mesh that choose elements
 //     tsqr    rows of the snapshots (job_tsqr.c)
+//     tries   candidates of samples greedy (job_tries.c)
 //     end     with the status of all
 //
 // Whatever a rank makes is a part of the work folder, which rank 0 reads as it reads those of an earlier run. What is
@@ -19,7 +20,8 @@ typedef enum What
     ORDER_END,
     ORDER_VISIT,
     ORDER_TRAIN,
-    ORDER_TSQR
+    ORDER_TSQR,
+    ORDER_TRIES
 } What;
 
 typedef struct Order
@@ -28,8 +30,11 @@ typedef struct Order
     int64_t count;                 // pieces, or blocks
     int64_t ways;                  // visit
     int64_t field, sketch, r, n_k; // train
+    int64_t skips;                 // whether elements that may not be chosen come too
+    double target;
     uint64_t training;
     tdJobTsqr tsqr;
+    tdJobTries tries;
     int64_t status; // end
     tdError error;
 } Order;
@@ -330,7 +335,7 @@ tdStatus td_job_spread(tdJob *job, tdError *error)
 
 // ---------------------------------------------------------------- train
 
-/// Blocks that are dealt out.
+/// Blocks or parts that are dealt out.
 typedef struct Blocks
 {
     tdJob *job;
@@ -360,25 +365,30 @@ static void pass_basis(const tdJob *job)
         pass(job, job->u, (size_t)(job->n_k * job->trainee.n_u) * sizeof(double));
 }
 
-tdStatus td_job_deal_blocks(tdJob *job, int field, int sketch, int64_t count, int64_t *numbers, tdEcswMaker *maker,
-                            tdError *error)
+tdStatus td_job_deal_blocks(tdJob *job, const tdJobTraining *training, int64_t count, int64_t *numbers,
+                            tdEcswMaker *maker, tdError *error)
 {
     Blocks blocks = {.job = job, .number = numbers};
     Order order = {.what = ORDER_TRAIN,
                    .count = count,
-                   .field = field,
-                   .sketch = sketch,
+                   .field = training->field,
+                   .sketch = training->sketch,
                    .r = job->rom.r,
                    .n_k = job->n_k,
+                   .skips = training->skip != NULL,
+                   .target = training->target,
                    .training = job->training};
     pass(job, &order, sizeof order);
     TD_TRY(td_crew_agree(job->crew, TD_OK, error));
     pass_basis(job);
     pass(job, numbers, (size_t)count * sizeof *numbers);
+    if (order.skips) // read only: broadcast from here
+        pass(job, (void *)(uintptr_t)training->skip, (size_t)td_job_field_elements(job, training->field));
     td_deal_begin(&blocks.deal, job->crew, count, NULL, NULL);
     tdStatus status = TD_OK;
-    for (int64_t block = 0; status == TD_OK && (block = next_block(&blocks)) >= 0;)
-        status = td_ecsw_make(maker, block, error);
+    for (int64_t number = 0; status == TD_OK && (number = next_block(&blocks)) >= 0;)
+        status = training->target > 0 ? td_ecsw_choose_part(maker, number, training->target, error)
+                                      : td_ecsw_make(maker, number, error);
     if (status != TD_OK)
         td_deal_stop(&blocks.deal);
     td_deal_end(&blocks.deal);
@@ -397,15 +407,23 @@ static void follow_train(tdJob *job, const Order *order)
     job->alpha = td_take(n_k * r + 1, sizeof(double));
     job->u = td_take(n_k * (size_t)job->trainee.n_u + 1, sizeof(double));
     int64_t *numbers = td_take((size_t)order->count, sizeof *numbers);
-    bool room = rom->phi != NULL && job->alpha != NULL && job->u != NULL && numbers != NULL;
+    size_t elements = (size_t)td_job_field_elements(job, (int)order->field);
+    uint8_t *skip = td_take(elements, 1);
+    bool room = rom->phi != NULL && job->alpha != NULL && job->u != NULL && numbers != NULL && skip != NULL;
     tdStatus status = td_crew_agree(job->crew, room ? TD_OK : td_fail_memory(&error, "the modes"), &error);
     if (status == TD_OK)
     {
         Blocks blocks = {.job = job, .number = numbers};
         pass_basis(job);
         pass(job, numbers, (size_t)order->count * sizeof *numbers);
+        if (order->skips)
+            pass(job, skip, elements);
+        const tdJobTraining training = {.field = (int)order->field,
+                                        .sketch = (int)order->sketch,
+                                        .target = order->target,
+                                        .skip = order->skips ? skip : NULL};
         td_deal_begin(&blocks.deal, job->crew, 0, NULL, NULL);
-        status = td_job_train_blocks(job, (int)order->field, (int)order->sketch, next_block, &blocks, &error);
+        status = td_job_train_blocks(job, &training, next_block, &blocks, &error);
         if (status != TD_OK)
             td_deal_stop(&blocks.deal);
         td_deal_end(&blocks.deal);
@@ -415,6 +433,7 @@ static void follow_train(tdJob *job, const Order *order)
     free(job->alpha);
     free(job->u);
     free(numbers);
+    free(skip);
     rom->phi = job->alpha = job->u = NULL;
 }
 
@@ -423,6 +442,12 @@ static void follow_train(tdJob *job, const Order *order)
 void td_job_order_tsqr(tdJob *job, const tdJobTsqr *about)
 {
     Order order = {.what = ORDER_TSQR, .tsqr = *about};
+    pass(job, &order, sizeof order);
+}
+
+void td_job_order_tries(tdJob *job, const tdJobTries *about)
+{
+    Order order = {.what = ORDER_TRIES, .tries = *about};
     pass(job, &order, sizeof order);
 }
 
@@ -438,8 +463,11 @@ tdStatus td_job_follow(tdJob *job, tdError *error)
             follow_train(job, &order);
         else if (order.what == ORDER_TSQR)
             td_job_follow_tsqr(job, &order.tsqr);
+        else if (order.what == ORDER_TRIES)
+            td_job_follow_tries(job, &order.tries);
         else
         {
+            td_job_tries_free(job);
             if (error != NULL)
                 *error = order.error;
             return (tdStatus)order.status;

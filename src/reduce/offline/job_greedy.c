@@ -9,7 +9,6 @@
 #include "reduce/offline/job_parts.h"
 
 #include "base/log.h"
-#include "reduce/offline/estimate.h"
 #include "reduce/offline/indicator.h"
 #include "reduce/offline/pod.h"
 
@@ -37,8 +36,7 @@ typedef struct Greedy
     tdPod *pod;
     int in_pod;     // trajectories whose snapshots it has
     double largest; // |d| of a snapshot
-    tdEstimator *estimator;
-    double *d; // of tries; the last n: of the worst
+    double *d;      // of tries; the last n: of the worst
     // kept: by candidate, the last estimate and the number of places at which it was made; INFINITY, -1: none
     double *estimate;
     int64_t *made;
@@ -184,7 +182,7 @@ static tdStatus set_modes(Greedy *greedy, tdError *error)
             rom.phi[i] *= job->trainee.loose[i / r];
         // The first modes are so few that the reduced model often gets stuck, and to move on takes long.
         bool settle = greedy->n >= EARLY * job->model->n_actuators;
-        status = td_estimator_set(greedy->estimator, &rom, greedy->largest, settle, error);
+        status = td_job_tries_set(job, &rom, greedy->largest, settle, error);
     }
     free(rom.phi);
     free(rom.low);
@@ -231,7 +229,7 @@ static tdStatus find_worst(Greedy *greedy, int64_t *worst, tdError *error)
             return TD_OK;
         for (int i = 0; i < count; i++)
             values[i] = greedy->candidates.values + tries[i] * greedy->candidates.n;
-        TD_TRY(td_estimator_try(greedy->estimator, job->tasks, count, values, found, greedy->d, error));
+        TD_TRY(td_job_tries_make(job, count, values, found, greedy->d, error));
         for (int i = 0; i < count; i++)
         {
             greedy->estimate[tries[i]] = found[i];
@@ -355,7 +353,6 @@ tdStatus td_job_greedy_plan(const tdJob *job, tdError *error)
 tdStatus td_job_greedy(tdJob *job, tdError *error)
 {
     Greedy greedy;
-    char file[PATH_MAX];
     tdStatus status = create(job, &greedy, error);
     if (status == TD_OK)
         status = resume(&greedy, error);
@@ -364,14 +361,12 @@ tdStatus td_job_greedy(tdJob *job, tdError *error)
         status = td_job_visit(job, "snapshots", &job->path, false, error);
     if (status == TD_OK && !job->stopped)
     {
-        td_work_path(&job->work, "greedy.h5", file);
         td_job_begin(job, TD_REDUCE_SEARCH, greedy.key, 0);
-        status = td_estimator_create(&job->trainee, job->task->scene, job->alone, file, &job->task->settings,
-                                     &greedy.estimator, error);
+        status = td_job_tries_create(job, error);
     }
     if (status == TD_OK && !job->stopped)
         status = add_places(&greedy, error);
-    td_estimator_free(greedy.estimator);
+    td_job_tries_free(job);
     td_pod_free(greedy.pod);
     return status;
 }

@@ -4,6 +4,7 @@
 #include "base/task.h"
 #include "reduce/offline/crew.h"
 #include "reduce/offline/ecsw.h"
+#include "reduce/offline/estimate.h"
 #include "reduce/offline/job.h"
 #include "reduce/offline/pod.h"
 #include "reduce/offline/sample.h"
@@ -77,7 +78,9 @@ typedef struct tdJob
     double clock; ///< since when time is not charged to a phase
     bool begun[TD_REDUCE_PHASES];
     bool stopped;
-    bool counted; ///< what an earlier run had done of the equilibria is in the report
+    tdEstimator *estimator; ///< job_tries.c
+    char tried[PATH_MAX];   ///< file of its model
+    bool counted;           ///< what an earlier run had done of the equilibria is in the report
 } tdJob;
 
 /// Counts `more` of what the phase has to do. False: stop.
@@ -179,9 +182,33 @@ typedef struct tdJobTsqr
 } tdJobTsqr;
 void td_job_order_tsqr(tdJob *job, const tdJobTsqr *about);
 void td_job_follow_tsqr(tdJob *job, const tdJobTsqr *about);
-/// Rank 0: deals blocks of a field's training out, of which the maker makes its part.
-tdStatus td_job_deal_blocks(tdJob *job, int field, int sketch, int64_t count, int64_t *blocks, tdEcswMaker *maker,
-                            tdError *error);
+/// Work on a force field's training that comes in numbers: blocks of elements whose forces are projected, or parts that
+/// choose elements.
+typedef struct tdJobTraining
+{
+    int field, sketch;
+    double target;       ///< of the parts' choices; 0: blocks
+    const uint8_t *skip; ///< by element of the field, whether it may not be chosen; NULL: all may
+} tdJobTraining;
+/// Rank 0: deals them out; the maker does its share.
+tdStatus td_job_deal_blocks(tdJob *job, const tdJobTraining *training, int64_t count, int64_t *numbers,
+                            tdEcswMaker *maker, tdError *error);
+/// job_tries.c: estimates of errors for samples greedy, by all ranks. Rank 0 makes and sets all estimators and has them
+/// try TD_ESTIMATES places at most, as td_estimator_*() does.
+tdStatus td_job_tries_create(tdJob *job, tdError *error);
+tdStatus td_job_tries_set(tdJob *job, const tdRom *rom, double amplitude, bool settle, tdError *error);
+tdStatus td_job_tries_make(tdJob *job, int count, const double *const *values, double *found, double *d,
+                           tdError *error);
+void td_job_tries_free(tdJob *job);
+/// What other ranks are to do of it.
+typedef struct tdJobTries
+{
+    int64_t kind, count; ///< modes, or places
+    int64_t settle;
+    double amplitude;
+} tdJobTries;
+void td_job_order_tries(tdJob *job, const tdJobTries *about);
+void td_job_follow_tries(tdJob *job, const tdJobTries *about);
 /// Other ranks: do what rank 0 orders, until it has come to its end, with this status.
 tdStatus td_job_follow(tdJob *job, tdError *error);
 /// Rank 0: tells the others the end.
@@ -196,9 +223,11 @@ tdStatus td_job_pod(tdJob *job, tdError *error);
 void td_job_ranges(tdJob *job);
 /// job_train.c: modes -> domains.
 tdStatus td_job_ecsw(tdJob *job, tdError *error);
-/// For ranks that follow: makes blocks of the field's training, of which `next` gives the numbers until -1.
-tdStatus td_job_train_blocks(tdJob *job, int field, int sketch, int64_t (*next)(void *user), void *user,
+/// For ranks that follow: does the work of which `next` gives the numbers until -1.
+tdStatus td_job_train_blocks(tdJob *job, const tdJobTraining *training, int64_t (*next)(void *user), void *user,
                              tdError *error);
+/// job_train.c: elements of a field.
+int64_t td_job_field_elements(tdJob *job, int field);
 /// Warns of domains that miss their tolerance.
 void td_job_note_domains(const tdJob *job);
 /// job_modes.c: a basis of vibration modes.

@@ -27,6 +27,8 @@ typedef struct Field
     const char *name;
     int64_t begin, end; // elements of the body
     int64_t rows, block;
+    int parts;               // that choose on their own first
+    const uint8_t *skip;     // of the choice that is made
     int sketch, most_sketch; // rows: with which it begins, or which it came to; that memory allows
     bool training;           // still in that phase
     bool dealt;              // blocks of the sketch were counted when they were dealt out
@@ -185,7 +187,10 @@ static bool load_block(void *user, int sketch, int64_t begin, int64_t end, doubl
     begin_sketch(field, sketch);
     name_block(field, sketch, begin, name);
     list_block(field, sketch, begin, end, sketched, sum, pieces);
-    if (!td_work_load(&field->job->work, block_key(field, sketch), name, 2, pieces))
+    bool there = sketched != NULL ? td_work_load(&field->job->work, block_key(field, sketch), name, 2, pieces)
+                                  : td_work_read(&field->job->work, block_key(field, sketch), name, 1, pieces[0].size,
+                                                 pieces[1].size, pieces[1].size, sum);
+    if (!there)
         return false;
     if (field->training && !field->job->later && !field->dealt)
         field->job->report->reused[TD_REDUCE_TRAINING] += end - begin;
@@ -240,7 +245,8 @@ static tdStatus spread_blocks(void *user, tdEcswMaker *maker, int sketch, tdErro
             job->report->reused[TD_REDUCE_TRAINING] += job->later ? 0 : there;
             td_job_progress(job, there);
         }
-        status = td_job_deal_blocks(job, field->number, sketch, count, missing, maker, error);
+        const tdJobTraining training = {.field = field->number, .sketch = sketch};
+        status = td_job_deal_blocks(job, &training, count, missing, maker, error);
         field->dealt = true;
         for (int64_t i = 0; i < count && status == TD_OK; i++)
         {
@@ -257,7 +263,8 @@ static tdStatus spread_blocks(void *user, tdEcswMaker *maker, int sketch, tdErro
 static uint64_t choice_key(const Field *field)
 {
     double tau = field->job->ecsw_tolerance;
-    return td_work_key(field->key, &tau, sizeof tau);
+    uint64_t key = td_work_key(field->key, &tau, sizeof tau);
+    return field->parts > 1 ? td_work_key(key, &field->parts, sizeof field->parts) : key;
 }
 
 static bool chosen_more(void *user, int count, double residual)
@@ -273,18 +280,116 @@ static bool chosen_more(void *user, int count, double residual)
     return td_job_progress(field->job, 1);
 }
 
-// Rows of the sketch and columns of a block, within the memory.
+// ---------------------------------------------------------------- choices of parts
+
+static uint64_t share_key(const Field *field, int sketch, double target)
+{
+    uint64_t key = td_work_key(block_key(field, sketch), &field->parts, sizeof field->parts);
+    key = td_work_key(key, &target, sizeof target);
+    return field->skip == NULL ? key : td_work_key(key, field->skip, (size_t)(field->end - field->begin));
+}
+
+// How many it chose, in a part of its own: the size of the other follows from it.
+static void name_share(const Field *field, int64_t part, char head[64], char arrays[64])
+{
+    const char *choice = field->skip == NULL ? "domain" : "check";
+    snprintf(head, 64, "%s-share-%d-%lld-head.part", choice, field->number, (long long)part);
+    snprintf(arrays, 64, "%s-share-%d-%lld.part", choice, field->number, (long long)part);
+}
+
+static void list_share(int sketch, const tdEcswShare *share, tdWorkPart pieces[2])
+{
+    pieces[0] = (tdWorkPart){share->column, (size_t)share->count * sizeof *share->column};
+    pieces[1] = (tdWorkPart){share->sketched, (size_t)(share->count * sketch) * sizeof *share->sketched};
+}
+
+static bool load_share(void *user, int sketch, tdEcswShare *share)
+{
+    const Field *field = user;
+    const tdWork *work = &field->job->work;
+    uint64_t key = share_key(field, sketch, share->target);
+    tdWorkPart count = {&share->count, sizeof share->count}, pieces[2];
+    char head[64], arrays[64];
+    name_share(field, share->part, head, arrays);
+    if (!td_work_load(work, key, head, 1, &count) || share->count < 0 || share->count > share->end - share->begin)
+        return false;
+    share->column = td_take((size_t)share->count + 1, sizeof *share->column);
+    share->sketched = td_take((size_t)(share->count * sketch) + 1, sizeof *share->sketched);
+    list_share(sketch, share, pieces);
+    if (share->column != NULL && share->sketched != NULL && td_work_load(work, key, arrays, 2, pieces))
+        return true;
+    free(share->column);
+    free(share->sketched);
+    share->column = NULL;
+    share->sketched = NULL;
+    return false;
+}
+
+static tdStatus save_share(void *user, int sketch, const tdEcswShare *share, tdError *error)
+{
+    const Field *field = user;
+    const tdWork *work = &field->job->work;
+    uint64_t key = share_key(field, sketch, share->target);
+    const tdWorkPart count = {&share->count, sizeof share->count};
+    tdWorkPart pieces[2];
+    char head[64], arrays[64];
+    name_share(field, share->part, head, arrays);
+    list_share(sketch, share, pieces);
+    TD_TRY(td_work_save(work, key, arrays, 2, pieces, error));
+    return td_work_save(work, key, head, 1, &count, error);
+}
+
+// With several ranks: each lets some parts choose.
+static tdStatus spread_shares(void *user, tdEcswMaker *maker, int sketch, double target, tdError *error)
+{
+    Field *field = user;
+    tdJob *job = field->job;
+    chosen_more(field, 0, 0); // blocks are read once more, which is no more training
+    if (job->crew == NULL)
+        return TD_OK;
+    int64_t count = 0, *missing = td_take((size_t)field->parts, sizeof *missing);
+    if (missing == NULL)
+        return td_fail_memory(error, "the elements of all parts");
+    uint64_t key = share_key(field, sketch, target);
+    char head[64], arrays[64];
+    for (int64_t part = 0; part < field->parts; part++)
+    {
+        name_share(field, part, head, arrays);
+        if (!td_work_has(&job->work, key, head, sizeof(int64_t)))
+            missing[count++] = part;
+    }
+    const tdJobTraining training = {.field = field->number, .sketch = sketch, .target = target, .skip = field->skip};
+    tdStatus status = count > 1 ? td_job_deal_blocks(job, &training, count, missing, maker, error) : TD_OK;
+    for (int64_t i = 0; i < count && count > 1 && status == TD_OK; i++)
+    {
+        name_share(field, missing[i], head, arrays);
+        td_work_await(&job->work, head);
+    }
+    free(missing);
+    return status;
+}
+
+// Rows of the sketch, columns of a block and parts, within the memory: of half of it, the sketch of a part.
 static void size_field(Field *field)
 {
     const tdSceneReduction *given = &field->job->model->scene.reduction;
     int64_t n = field->end - field->begin;
     field->rows = field->job->n_k * field->job->rom.r;
-    double most = (double)given->memory / 2 / (8 * (double)(n + field->rows));
-    field->most_sketch = (int)fmin(fmax(most, FEWEST_SKETCH), (double)field->rows);
-    field->sketch = field->most_sketch < SKETCH_ROWS ? field->most_sketch : SKETCH_ROWS;
-    double block = (double)given->memory / 8 / (8 * (double)field->rows);
+    double room = (double)given->memory / 2 / 8, block = (double)given->memory / 8 / (8 * (double)field->rows);
     field->block = (int64_t)fmin(fmax(block, 16), 4096);
     field->block = field->block < n ? field->block : n;
+    double wanted = room / fmin(SKETCH_ROWS, (double)field->rows) - (double)field->rows; // columns of a part
+    double parts = given->ecsw_parts > 0 ? given->ecsw_parts
+                   : room >= FEWEST_SKETCH * ((double)n + (double)field->rows)
+                       ? 1
+                       : ceil((double)n / fmax(wanted, (double)field->block));
+    int64_t each = (int64_t)ceil((double)n / parts);
+    field->block = field->block < each ? field->block : each;
+    tdEcswTask task = {.n = n, .block = field->block, .parts = (int)parts};
+    field->parts = td_ecsw_parts(&task);
+    double held = field->parts > 1 ? (double)td_ecsw_part_columns(&task) : (double)n;
+    field->most_sketch = (int)fmin(fmax(room / (held + (double)field->rows), FEWEST_SKETCH), (double)field->rows);
+    field->sketch = field->most_sketch < SKETCH_ROWS ? field->most_sketch : SKETCH_ROWS;
     const int64_t sizes[] = {field->number, field->rows, field->sketch, field->most_sketch, field->block, n};
     field->key = td_work_key(field->job->training, sizes, sizeof sizes);
     if (by_energy(field->job))
@@ -340,11 +445,16 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
                        .most_sketch = field->most_sketch,
                        .seed = given->seed,
                        .skip = skip,
+                       .parts = field->parts,
                        .tasks = job->tasks,
                        .progress = {chosen_more, field},
                        .load = load_block,
                        .save = save_block,
-                       .spread = spread_blocks};
+                       .spread = spread_blocks,
+                       .load_share = load_share,
+                       .save_share = save_share,
+                       .spread_shares = spread_shares};
+    field->skip = skip;
     tdStatus status = td_ecsw(&task, &arena, &result, error);
     if (status == TD_OK && !job->stopped)
     {
@@ -366,27 +476,42 @@ static tdStatus choose(Field *field, const char *name, const uint8_t *skip, Choi
     return status;
 }
 
-tdStatus td_job_train_blocks(tdJob *job, int number, int sketch, int64_t (*next)(void *user), void *user,
+int64_t td_job_field_elements(tdJob *job, int field)
+{
+    Field fields[TD_REDUCE_DOMAINS];
+    find_fields(job, fields);
+    return fields[field].end - fields[field].begin;
+}
+
+tdStatus td_job_train_blocks(tdJob *job, const tdJobTraining *training, int64_t (*next)(void *user), void *user,
                              tdError *error)
 {
     Field fields[TD_REDUCE_DOMAINS];
     find_fields(job, fields);
-    Field *field = &fields[number];
+    Field *field = &fields[training->field];
+    bool chooses = training->target > 0;
     size_field(field);
-    field->training = true;
+    field->training = !chooses;
+    field->sketch = training->sketch;
+    field->skip = training->skip;
     tdEcswTask task = {.rows = field->rows,
                        .n = field->end - field->begin,
                        .block = field->block,
                        .columns = make_columns,
                        .user = field,
                        .seed = job->model->scene.reduction.seed,
+                       .skip = training->skip,
+                       .parts = chooses ? field->parts : 1,
                        .tasks = job->tasks,
-                       .save = save_block};
+                       .load = chooses ? load_block : NULL,
+                       .save = save_block,
+                       .save_share = save_share};
     tdEcswMaker *maker = NULL;
     job->metric = NULL; // of the modes that were sent before
-    tdStatus status = td_ecsw_maker_create(&task, sketch, &maker, error);
-    for (int64_t block = 0; status == TD_OK && (block = next(user)) >= 0;)
-        status = td_ecsw_make(maker, block, error);
+    tdStatus status = td_ecsw_maker_create(&task, training->sketch, &maker, error);
+    for (int64_t number = 0; status == TD_OK && (number = next(user)) >= 0;)
+        status =
+            chooses ? td_ecsw_choose_part(maker, number, training->target, error) : td_ecsw_make(maker, number, error);
     td_ecsw_maker_free(maker);
     return status;
 }
