@@ -74,8 +74,8 @@ bool td_soft_part_point(const tdBody *body, tdState *state, const tdTouchPoint *
 
 // ---------------------------------------------------------------- the block
 
-// How long both ways take, by counts of operations and usual rates [1/s]: factors of the body alone in double precision,
-// of the whole problem in single precision where nothing is welded, solutions at the rate of memory.
+// How long both ways take, by counts of operations and usual rates [1/s]: factors of the body alone in double
+// precision, of the whole problem in single precision where nothing is welded, solutions at the rate of memory.
 #define FACTOR_RATE   28e9
 #define SINGLE_RATE   45e9
 #define SOLVE_RATE    3e9

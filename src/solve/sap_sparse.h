@@ -9,7 +9,7 @@
 #include <cholmod.h>
 
 #define TD_SAP_WIDE    24 ///< columns of a row from which on it is a border
-#define TD_SAP_BORDERS 64  ///< rows
+#define TD_SAP_BORDERS 64 ///< rows
 
 typedef struct tdSapFactor
 {
@@ -26,8 +26,8 @@ typedef struct tdSapFactor
     tdSchurTree tree;
     tdTriangular triangular; ///< the factor in single precision
     tdSubstitutionSingle columns;
-    int32_t *self;       ///< n: the unknown itself
-    float *work_single;  ///< of a factorization
+    int32_t *self;      ///< n: the unknown itself
+    float *work_single; ///< of a factorization
     int64_t work_single_room;
     double *between; ///< n: scratch
     bool in_use;

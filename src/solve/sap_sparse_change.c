@@ -74,8 +74,8 @@ void td_sap_sparse_forget(tdSapFactor *f)
     f->n_places = f->n_moved = 0;
 }
 
-// Adds places of rows that have changed to those that W is known of. How many those are is in *more; false: too many, or
-// a row acts that has no border.
+// Adds places of rows that have changed to those that W is known of. How many those are is in *more; false: too many,
+// or a row acts that has no border.
 static bool list_changes(tdSapFactor *f, const tdSapIsland *island, int32_t *more)
 {
     double dG[TD_SAP_ROWS * TD_SAP_ROWS];

@@ -236,12 +236,12 @@ static void test_margins(void **unused)
 // A plate that is wound up by a cable over its width while it slides and sticks. Where nothing is welded, factors of
 // the whole body are made in single precision; they lead the iterations and leave nothing in the solution.
 #define PLATE                                                                                                          \
-    "tendril: 1\ntime_step: 10 ms\nsteps: 40\ngravity: [3, 1, -9.81]\nsolver: {type: %s}\n"                           \
-    "integrator: {method: backward_euler}\ncontact: {friction: 0.5}\nbodies:\n" FLOOR                                 \
+    "tendril: 1\ntime_step: 10 ms\nsteps: 40\ngravity: [3, 1, -9.81]\nsolver: {type: %s}\n"                            \
+    "integrator: {method: backward_euler}\ncontact: {friction: 0.5}\nbodies:\n" FLOOR                                  \
     "  - name: plate\n    mesh: {box: [[0, 0, 0.0005], [0.24, 0.16, 0.0205]], cells: [24, 16, 2]}\n"                   \
     "    material: {law: corotational, young: 0.1 MPa, poisson: 0.3, density: 1000}\n    velocity: [0.2, 0, 0]\n"      \
-    "actuators: [{name: wind, type: cable, body: plate, path: [[0.012, 0.083, 0.018], [0.072, 0.083, "         \
-    "0.018], [0.122, 0.083, 0.018], [0.172, 0.083, 0.018], [0.228, 0.083, 0.018]], drive: displacement}]\n"                                                                            \
+    "actuators: [{name: wind, type: cable, body: plate, path: [[0.012, 0.083, 0.018], [0.072, 0.083, "                 \
+    "0.018], [0.122, 0.083, 0.018], [0.172, 0.083, 0.018], [0.228, 0.083, 0.018]], drive: displacement}]\n"            \
     "motion: {keyframes: [{t: 0.05 s, wind: 0}, {t: 0.3 s, wind: 6e-3}]}\n"
 
 static tdState *plate(const char *solver, int threads, tdModel **model)
@@ -283,9 +283,13 @@ static void test_single_precision(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slab),     cmocka_unit_test(test_with_others), cmocka_unit_test(test_near_rigid),
-        cmocka_unit_test(test_followed), cmocka_unit_test(test_sliding),
-        cmocka_unit_test(test_margins),  cmocka_unit_test(test_single_precision),
+        cmocka_unit_test(test_slab),
+        cmocka_unit_test(test_with_others),
+        cmocka_unit_test(test_near_rigid),
+        cmocka_unit_test(test_followed),
+        cmocka_unit_test(test_sliding),
+        cmocka_unit_test(test_margins),
+        cmocka_unit_test(test_single_precision),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
