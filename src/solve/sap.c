@@ -18,8 +18,7 @@
 #define STOPPABLE        1e3   // times what stiction bears: 1 / sigma
 #define LAST_SHIFT       1e-3
 #define FORCING          1e-3 // of the gradient that a step may leave where it is iterated; less near the end, where
-#define LEAST_FORCING    1e-6 // steps of Newton square it,
-#define BEYOND           0.01 // of the tolerance: and which need not be met by more than this
+#define LEAST_FORCING    1e-6 // steps of Newton square it
 #define NEAR             1e-3 // of what constraints change: how far off a start may be that is looked at first
 
 tdSapSettings td_default_sap(void)
@@ -549,8 +548,7 @@ static void newton(const tdSapProblem *problem, tdSapIsland *island, tdTasks *ta
                 island->failed = true;
                 return;
             }
-            double enough = BEYOND * (settings->absolute + settings->tolerance * e.size) / e.gradient;
-            double accuracy = fmax(fmin(FORCING, fmax(e.gradient / e.size, enough)), LEAST_FORCING);
+            double accuracy = fmax(fmin(FORCING, e.gradient / e.size), LEAST_FORCING);
             if (advance(problem, island, settings->max_search, accuracy, &step) < 0)
             {
                 if (step < SHORT_STEP && !tried)
