@@ -74,27 +74,32 @@ bool td_soft_part_point(const tdBody *body, tdState *state, const tdTouchPoint *
 
 // ---------------------------------------------------------------- the block
 
-// How long both ways take, by counts of operations and usual rates [1/s]: dense matrices go at their full rate, a
-// sparse factor at less, the less the smaller it is, and solutions with it at that of memory.
-#define DENSE_RATE  20e9
-#define SPARSE_RATE 12e9
-#define LARGE       1e9 // operations of a factor that goes at nearly twice that
-#define SOLVE_RATE  2.8e9
-#define PASSES      4.0  // of the convex problem
-#define CONDENSING  4.0  // n^3 to condense and to weigh points, before the first
-#define FACTORS     2.0  // of all passes: what changes in the others is of low rank
-#define SOLUTIONS   3.0  // with the factor, in each pass
-#define WORTH       0.01 // [s] less: with few nodes it is known exactly how soft a body is at each point
+// How long both ways take, by counts of operations and usual rates [1/s]: factors of the body alone in double
+// precision, of the whole problem in single precision where nothing is welded, solutions at the rate of memory.
+#define FACTOR_RATE   28e9
+#define SINGLE_RATE   45e9
+#define SOLVE_RATE    3e9
+#define SINGLE_SOLVES 8.6e9
+#define DENSE_RATE    60e9
+#define PASSES        4.0  // of the convex problem
+#define CONDENSING    4.0  // n^3 to condense and to weigh points, before the first
+#define SOLUTIONS     3.0  // of the body alone: free motion, columns, and what contacts add
+#define FACTORS       1.5  // of all passes: what changes in the others is of low rank
+#define ITERATIONS    10.0 // solutions in all passes
+#define WORTH         2e-3 // [s] less: with few nodes it is known exactly how soft a body is at each point,
+#define SHARE         0.1  // and this much less
 
 bool td_soft_part_all(const tdBody *body, tdState *state, int company)
 {
     tdSoftPart *part = part_of(body, state);
     const tdLinearModel *linear = &body->soft->linear;
-    double n = 3.0 * part->n_nodes, share = fmin(fmax(linear->factor_flops / LARGE, 0), 1);
-    double dense = (PASSES / 3 + CONDENSING) * n * n * n / DENSE_RATE * company * company;
-    double sparse = FACTORS * linear->factor_flops / (SPARSE_RATE * (1 + 0.8 * share)) +
-                    PASSES * SOLUTIONS * 4 * linear->factor_entries / SOLVE_RATE;
-    part->all = part->n_nodes > 0 && dense - sparse > WORTH;
+    bool single = company == 1;
+    double n = 3.0 * part->n_nodes, flops = linear->factor_flops, entries = 4 * linear->factor_entries;
+    double dense = flops / FACTOR_RATE + SOLUTIONS * entries / SOLVE_RATE +
+                   (PASSES / 3 + CONDENSING) * n * n * n / DENSE_RATE * company * company;
+    double sparse = FACTORS * flops / (single ? SINGLE_RATE : FACTOR_RATE) +
+                    ITERATIONS * entries / (single ? SINGLE_SOLVES : SOLVE_RATE);
+    part->all = part->n_nodes > 0 && dense - sparse > fmax(WORTH, SHARE * dense);
     return part->all;
 }
 
@@ -108,7 +113,10 @@ tdStatus td_soft_condense(const tdBody *body, tdState *state, tdBodyBlock *out)
                                     .row = linear->Ai,
                                     .source = linear->source,
                                     .values = ((tdSoftState *)state->bodies[body->index])->A,
-                                    .order = linear->symbolic->Perm};
+                                    .order = linear->symbolic->Perm,
+                                    .pattern = linear->pattern,
+                                    .blocks = ((tdSoftState *)state->bodies[body->index])->A,
+                                    .coord = linear->coord};
         *out = (tdBodyBlock){
             .n = linear->n, .coord = linear->coord, .column = linear->dof, .touched = 9, .sparse = &part->whole};
         out->impulse = part->spared ? part->impulse : NULL;

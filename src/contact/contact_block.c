@@ -443,6 +443,7 @@ tdStatus td_contact_blocks(const tdModel *model, tdState *state, bool first, boo
             return td_fail_memory(&state->report.error, "the constraint problem");
         tdSapBlock *block = &cs->problem->blocks[mine->block];
         block->sparse = mine->part.sparse;
+        block->exactly = model->settings.solver == TD_SOLVER_CHOLESKY;
         block->reverse = lead == 0 ? mine->part.reverse : NULL;
         if (mine->part.impulse != NULL)
         {

@@ -406,7 +406,7 @@ tdStatus td_async_condense(tdAsync *b, const double *Q, int32_t n_nodes, const i
         return TD_OK;
     b->tree.factor = b->slot[b->exchange.reading].factor; // of the same shape as the others
     td_schur_tree_visit(&b->tree, n, b->places, &solve, &square);
-    TD_TRY(td_schur_tree_square(&b->tree, n, b->places, b->hat, error));
+    TD_TRY(td_schur_tree_square(&b->tree, b->tree.factor->x, n, b->places, b->hat, error));
     for (int j = 0; Q != NULL && j < n; j++)
         for (int i = 0; i < j; i++)
             b->hat[i + (int64_t)j * n] = b->hat[j + (int64_t)i * n];

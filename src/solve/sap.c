@@ -66,6 +66,19 @@ static void multiply_small(const tdSapBlock *block, const double *x, double *y)
     }
 }
 
+// y = A x of a block by nodes.
+static void multiply_nodes(const tdSapIsland *island, const tdSapMember *member, const tdSapSparse *A, const double *x,
+                           double *y)
+{
+    int32_t n = member->patch.n;
+    double *in = member->wide[0], *out = member->wide[1];
+    for (int32_t i = 0; i < n; i++)
+        in[A->coord[i]] = x[member->first + i];
+    td_block_multiply(island->tasks, A->pattern, A->blocks, in, out, false);
+    for (int32_t i = 0; i < n; i++)
+        y[member->first + i] = out[A->coord[i]];
+}
+
 // y = A x
 void td_sap_multiply_A(const tdSapProblem *problem, const tdSapIsland *island, const double *x, double *y)
 {
@@ -76,6 +89,11 @@ void td_sap_multiply_A(const tdSapProblem *problem, const tdSapIsland *island, c
         if (island->envelope != NULL)
         {
             td_envelope_multiply(block->n, block->stride, block->A, x + member->first, y + member->first);
+            continue;
+        }
+        if (block->sparse != NULL && block->sparse->pattern != NULL)
+        {
+            multiply_nodes(island, member, block->sparse, x, y);
             continue;
         }
         double *in = member->in, *out = member->out;
@@ -610,6 +628,7 @@ void td_sap_load(const tdSapProblem *problem, tdSapIsland *island)
 static void solve_island(const islandWork *work, int i, tdTasks *tasks)
 {
     tdSapIsland *island = &work->plan.islands[i];
+    island->tasks = tasks;
     td_sap_load(work->problem, island);
     newton(work->problem, island, tasks, work->settings, i == 0 ? work->settings->history : NULL);
 }

@@ -10,6 +10,7 @@
 // of blocks; with blocks that are sparse as a sparse matrix (sap_sparse.c). Results do not depend on the number of
 // threads.
 #pragma once
+#include "base/block.h"
 #include "base/memory.h"
 #include "base/task.h"
 #include "solve/sap_law.h"
@@ -21,6 +22,10 @@ typedef struct tdSapSparse
     const int32_t *source; ///< where the value of each entry stands; NULL: in order
     const double *values;
     const int32_t *order; ///< of elimination, with little fill; NULL: none is known
+    /// The same matrix by nodes, whose products are quicker: over coordinates, some of which are no unknowns. NULL: no.
+    const tdBlockPattern *pattern;
+    const double *blocks;
+    const int32_t *coord; ///< by unknown
 } tdSapSparse;
 
 /// Participating velocities of a body.
@@ -38,6 +43,7 @@ typedef struct tdSapBlock
     const double *reverse;
     /// A of a body of which so many velocities take part that all do; NULL: it is dense.
     const tdSapSparse *sparse;
+    bool exactly;    ///< of a sparse block: no factor is made in single precision
     double softness; ///< of a sparse block: w of contacts is so many times what its diagonal says; 0: as that
 } tdSapBlock;
 

@@ -83,6 +83,7 @@ typedef struct tdSapMember
     tdSapPatch patch;  ///< its unknowns by place
     int32_t *column;   ///< their columns in the block
     double *in, *out;  ///< scratch in the order of the block
+    double *wide[2];   ///< of a block by nodes: the same over its coordinates; the first is zero where none is unknown
     tdSapSparse plain; ///< of a sparse block: with its values in order
 } tdSapMember;
 
@@ -107,6 +108,7 @@ typedef struct tdSapIsland
     double *best;     ///< v of the least residual; at the start what is foreseen
     bool foreseen;    ///< blocks say how v may change
     double *x, *y;    ///< scratch
+    tdTasks *tasks;   ///< that products of sparse blocks may use
     // over the constraints, TD_SAP_ROWS each; G TD_SAP_ROWS² each
     double *v_c, *dv_c, *gamma, *G;
     int32_t n_trees;

@@ -92,6 +92,7 @@ static void slope_of_island(const slopeWork *work, tdSapIsland *island, tdTasks 
 {
     if (!is_moved(work, island))
         return;
+    island->tasks = tasks;
     if (work->change != NULL)
         hold_rows(work, island);
     td_sap_sparse_renew(island); // slopes are solved to rounding

@@ -37,7 +37,9 @@ void td_sap_sparse_free(tdSapFactor *f)
         free(f->row);
         free(f->values);
         free(f->work);
+        free(f->work_single);
         free(f->change_room);
+        free(f->narrow);
         free(f->pivots);
         free(f);
         f = next;
@@ -73,6 +75,11 @@ static bool gather(tdStack *stack, const tdSapProblem *problem, const int32_t *f
         const tdSapSparse *sparse = problem->blocks[member->block].sparse;
         if (sparse == NULL)
             continue;
+        int64_t coords = sparse->pattern != NULL ? 3 * (int64_t)sparse->pattern->n : 0;
+        for (int way = 0; way < 2; way++)
+            member->wide[way] = TD_STACK_TAKE(stack, double, coords);
+        if (!stack->failed && coords > 0)
+            memset(member->wide[0], 0, (size_t)coords * sizeof(double));
         double *values = TD_STACK_TAKE(stack, double, sparse->start[n]);
         for (int32_t e = 0; e < sparse->start[n] && !stack->failed; e++)
             values[e] = sparse->values[sparse->source != NULL ? sparse->source[e] : e];
@@ -286,9 +293,13 @@ static tdStatus analyse(tdSapFactor *f, const tdSapProblem *problem, const tdSap
     td_schur_tree_set(&f->tree, f->factor);
     // By the machine's own kernels, as the factor is made.
     TD_TRY(td_triangular_create(&f->arena, &f->shape, td_isa_pick(false), &f->triangular, error));
+    TD_TRY(td_substitution_create_single(&f->arena, &f->shape, td_isa_pick_wide(false), &f->columns, error));
     f->between = TD_TAKE(&f->arena, double, f->n);
-    if (f->between == NULL)
+    f->self = TD_TAKE(&f->arena, int32_t, f->n);
+    if (f->between == NULL || f->self == NULL)
         return td_fail_memory(error, "the contact problem");
+    for (int32_t i = 0; i < f->n; i++)
+        f->self[i] = i;
     return td_substitution_create(&f->arena, &f->shape, td_isa_pick_wide(false), &f->substitution, error);
 }
 
@@ -326,7 +337,7 @@ static tdStatus choose(tdSap *sap, const tdSapProblem *problem, tdSapIsland *isl
     f->next = sap->factors; // most recent first
     sap->factors = f;
     f->in_use = true;
-    f->based = f->changed = f->anew = false;
+    f->based = f->changed = f->anew = f->single = f->exactly = false;
     f->problem = problem;
     f->stack = &sap->stack;
     f->from = s->from;
@@ -360,6 +371,7 @@ tdStatus td_sap_sparse_order(tdSap *sap, const tdSapProblem *problem, const int3
     wide = wide < TD_SAP_BORDERS ? wide : TD_SAP_BORDERS;
     f->Z = TD_STACK_TAKE(stack, double, (int64_t)wide * island->n);
     f->HZ = TD_STACK_TAKE(stack, double, (int64_t)wide * island->n);
+    f->HnZ = TD_STACK_TAKE(stack, double, (int64_t)wide * island->n);
     f->E = TD_STACK_TAKE(stack, double, (int64_t)wide *wide);
     f->C = TD_STACK_TAKE(stack, double, (int64_t)TD_SAP_BORDERS *TD_SAP_BORDERS);
     f->small = TD_STACK_TAKE(stack, double, 2 * TD_SAP_BORDERS);
@@ -370,8 +382,10 @@ tdStatus td_sap_sparse_order(tdSap *sap, const tdSapProblem *problem, const int3
     f->mark = TD_STACK_TAKE(stack, int32_t, island->n);
     f->places = TD_STACK_TAKE(stack, int32_t, island->n);
     f->at = TD_STACK_TAKE(stack, int32_t, island->n);
+    f->moved = TD_STACK_TAKE(stack, int32_t, island->n_links);
     if (stack->failed)
         return td_fail_memory(error, "the contact problem");
+    td_sap_sparse_forget(f);
     island->sparse = true;
     island->n_trees = 2; // it shares the threads
     island->flops = f->plan.flops;

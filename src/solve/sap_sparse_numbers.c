@@ -78,6 +78,23 @@ void td_sap_sparse_add(const tdSapLink *link, double times, double *x)
         x[link->patch.at[i]] += times * link->J[i];
 }
 
+// The same by the factor in single precision, and H_n x of it, which is not quite what was asked for.
+static void solve_single(const tdSapIsland *island, tdTasks *tasks, int count, double *x, double *Hx)
+{
+    tdSapFactor *f = island->factor;
+    for (int first = 0; first < count; first += TD_SUBSTITUTE_FLOATS)
+    {
+        const double *b[TD_SUBSTITUTE_FLOATS];
+        double *to[TD_SUBSTITUTE_FLOATS];
+        int n = count - first < TD_SUBSTITUTE_FLOATS ? count - first : TD_SUBSTITUTE_FLOATS;
+        for (int j = 0; j < n; j++)
+            b[j] = to[j] = x + (first + j) * (int64_t)f->n;
+        td_substitute_columns(&f->columns, tasks, f->triangular.values, f->self, n, b, to);
+    }
+    for (int j = 0; j < count; j++)
+        td_sap_sparse_multiply_narrow(f->problem, island, x + j * (int64_t)f->n, Hx + j * (int64_t)f->n);
+}
+
 static bool make_borders(tdSapIsland *island, tdTasks *tasks)
 {
     tdSapFactor *f = island->factor;
@@ -96,8 +113,13 @@ static bool make_borders(tdSapIsland *island, tdTasks *tasks)
         memset(link->border, 0, (size_t)f->n * sizeof *f->r);
         td_sap_sparse_add(link, 1, link->border);
     }
-    solve(f, tasks, f->n_borders, f->Z);
     int m = f->n_borders;
+    if (f->single)
+    {
+        solve_single(island, tasks, m, f->Z, f->HnZ);
+        return true; // what they do is found by iterations
+    }
+    solve(f, tasks, m, f->Z);
     for (int j = 0; j < m; j++)
         for (int i = j; i < m; i++)
             f->C[i + j * m] = td_sap_sparse_dot(&island->links[f->borders[i]], island->links[f->borders[j]].border) +
@@ -109,19 +131,51 @@ static bool make_borders(tdSapIsland *island, tdTasks *tasks)
 
 // ---------------------------------------------------------------- factor
 
+#define LEAST_SINGLE 1e7 // operations of a factor that is worth being made in single precision
+
+// Contacts give way by a thousandth of what their bodies do, at least: single precision sees the bodies beside them.
+// Welds and stops are a million times as stiff.
+static bool may_be_single(const tdSapFactor *f, const tdSapIsland *island)
+{
+    if (f->exactly || f->plan.flops < LEAST_SINGLE)
+        return false;
+    for (int32_t k = 0; k < island->n_members; k++)
+        if (f->problem->blocks[island->members[k].block].exactly)
+            return false;
+    for (int32_t l = 0; l < island->n_links; l++)
+    {
+        const tdSapLink *link = &island->links[l];
+        bool gives_way = link->law->kind == TD_SAP_CONTACT || link->law->kind == TD_SAP_TURNING;
+        if (!link->idle && !td_sap_is_wide(link) && !gives_way)
+            return false;
+    }
+    return true;
+}
+
+static bool make_single(tdSapFactor *f, tdTasks *tasks)
+{
+    f->stack->grown = f->stack->grown || f->plan.room > f->work_single_room;
+    return td_grow((void **)&f->work_single, &f->work_single_room, f->plan.room, sizeof *f->work_single) &&
+           td_factor_fill_single(&f->plan, tasks, f->values, f->work_single, f->triangular.values);
+}
+
 bool td_sap_sparse_factor(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks, double shift)
 {
     tdSapFactor *f = island->factor;
+    f->tasks = tasks;
     td_sap_prepare_links(island, tasks);
     f->changed = shift == 0 && td_sap_sparse_change(f, island);
     f->changes += f->changed;
     if (f->changed)
         return true;
     assemble(problem, island, shift);
-    bool good = td_factor_numbers(&f->plan, tasks, f->values, f->work, f->factor) && make_borders(island, tasks);
+    f->single = shift == 0 && may_be_single(f, island) && make_single(f, tasks);
+    f->singles += f->single;
+    bool good =
+        (f->single || td_factor_numbers(&f->plan, tasks, f->values, f->work, f->factor)) && make_borders(island, tasks);
     f->based = good && shift == 0;
-    f->rounded = false;
-    f->n_places = 0;
+    f->rounded = f->single;
+    td_sap_sparse_forget(f);
     f->anew = false;
     memcpy(f->G, island->G, (size_t)island->n_links * TD_SAP_ROWS * TD_SAP_ROWS * sizeof *f->G);
     return good;
@@ -130,7 +184,7 @@ bool td_sap_sparse_factor(const tdSapProblem *problem, tdSapIsland *island, tdTa
 void td_sap_sparse_renew(tdSapIsland *island)
 {
     if (island->factor != NULL)
-        island->factor->anew = true;
+        island->factor->anew = island->factor->exactly = true;
 }
 
 // x += H^-1 r; r is used up.
@@ -159,7 +213,7 @@ void td_sap_sparse_substitute(const tdSapIsland *island, const double *b, double
 {
     tdSapFactor *f = island->factor;
     // A shift is not part of H.
-    if (f->changed || (island->accuracy > 0 && f->based))
+    if (f->changed || f->single || (island->accuracy > 0 && f->based))
     {
         td_sap_sparse_iterate(island, b, x);
         return;

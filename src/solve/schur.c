@@ -527,7 +527,7 @@ static tdStatus solve_paths(tdSchur *schur, tdError *error)
     int n = schur->n, info = 0;
     if (!grow(&schur->hat, &schur->hat_room, (int64_t)n * n))
         return td_fail_memory(error, "the condensation");
-    TD_TRY(td_schur_tree_square(&schur->tree, n, schur->places, schur->hat, error));
+    TD_TRY(td_schur_tree_square(&schur->tree, schur->tree.factor->x, n, schur->places, schur->hat, error));
     info = !td_factor_panel(n, n, schur->hat, n);
     if (info == 0)
         dpotri_("L", &n, schur->hat, &n, &info, 1);

@@ -24,11 +24,11 @@ typedef struct tdSchurTree
     int32_t *row;          ///< by place on the path: its row in Z
     bool *visited;         ///< by supernode
     int64_t rows;          ///< of Z
-    double *Z;             ///< rows x right-hand sides, by columns
-    int64_t Z_room;
-    double *update; ///< rows below a supernode x right-hand sides
-    int64_t update_room;
-    int32_t longest; ///< most rows below a supernode
+    void *Z;               ///< rows x right-hand sides, by columns; in the precision of the factor's values
+    int64_t Z_room;        ///< [bytes]
+    void *update;          ///< rows below a supernode x right-hand sides, likewise
+    int64_t update_room;   ///< [bytes]
+    int32_t longest;       ///< most rows below a supernode
 } tdSchurTree;
 
 /// Room for factors of n unknowns.
@@ -39,8 +39,13 @@ void td_schur_tree_set(tdSchurTree *tree, const struct cholmod_factor_struct *fa
 
 /// The paths from n ascending places; with it the operations of Z (flops) and of Z'Z.
 void td_schur_tree_visit(tdSchurTree *tree, int32_t n, const int32_t *places, double *flops, double *square);
-/// W = Z'Z, lower triangle by columns, for the places visited last.
-tdStatus td_schur_tree_square(tdSchurTree *tree, int32_t n, const int32_t *places, double *W, tdError *error);
-/// After that: t = Z' y, and y -= Z t, for y over places with `lanes` numbers each, of which the first counts.
-void td_schur_tree_gather(const tdSchurTree *tree, int32_t n, int lanes, const double *y, double *t);
-void td_schur_tree_scatter(const tdSchurTree *tree, int lanes, const double *t, double *y);
+/// W = Z'Z, lower triangle by columns, for the places visited last; values: of the numeric factor.
+tdStatus td_schur_tree_square(tdSchurTree *tree, const double *values, int32_t n, const int32_t *places, double *W,
+                              tdError *error);
+tdStatus td_schur_tree_square_single(tdSchurTree *tree, const float *values, int32_t n, const int32_t *places, float *W,
+                                     tdError *error);
+/// After that: t = Z' y, and y -= Z t, for y over places.
+void td_schur_tree_gather(const tdSchurTree *tree, int32_t n, const double *y, double *t);
+void td_schur_tree_scatter(const tdSchurTree *tree, const double *t, double *y);
+void td_schur_tree_gather_single(const tdSchurTree *tree, int32_t n, const float *y, float *t);
+void td_schur_tree_scatter_single(const tdSchurTree *tree, const float *t, float *y);
