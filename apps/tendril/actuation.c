@@ -24,10 +24,12 @@ static const char *bound_words(const tdActuatorInfo *info, const tdActuation *no
     return words[now->effort_bound + 1][now->displacement_bound + 1];
 }
 
-static void print_cell(double value, const char *unit)
+static void print_cell(const tdModel *model, double value, const char *si)
 {
     char text[64];
-    snprintf(text, sizeof text, "%.6g%s%s", value, *unit ? " " : "", unit);
+    const char *unit;
+    double factor = act_unit(model, si, value, &unit);
+    snprintf(text, sizeof text, "%.6g%s%s", value / factor, *unit ? " " : "", unit);
     printf(" %18s", text);
 }
 
@@ -41,8 +43,8 @@ void act_print_state(const tdModel *model, const tdState *state)
         tdActuation now = td_state_actuation(model, state, a);
         const char *words = bound_words(&info, &now);
         printf("%-16s", info.name);
-        print_cell(now.effort, info.effort_unit);
-        print_cell(now.displacement, info.displacement_unit);
+        print_cell(model, now.effort, info.effort_unit);
+        print_cell(model, now.displacement, info.displacement_unit);
         printf("%s%s\n", *words ? "  " : "", words);
     }
     if (td_model_effectors(model) > 0)
@@ -50,20 +52,24 @@ void act_print_state(const tdModel *model, const tdState *state)
     for (int e = 0; e < td_model_effectors(model); e++)
     {
         tdEffectorInfo info = td_model_effector(model, e);
-        double value[3], target[3];
+        double value[3] = {0}, target[3] = {0}, largest = 0;
         bool has_target = td_state_target(model, state, e, target);
         td_state_effector(model, state, e, value);
+        for (int r = 0; r < info.rows; r++)
+            largest = fmax(largest, fabs(value[r]));
+        const char *unit;
+        double factor = act_unit(model, info.unit, largest, &unit);
         printf("%-16s", info.name);
         for (int r = 0; r < info.rows; r++)
-            printf(" %14.6g", value[r]);
-        printf("%s%s\n", *info.unit ? " " : "", info.unit);
+            printf(" %14.6g", value[r] / factor);
+        printf("%s%s\n", *unit ? " " : "", unit);
         if (!has_target)
             continue;
         printf("  %-14s", "target");
         for (int r = 0; r < info.rows; r++)
-            printf(" %14.6g", target[r]);
-        printf("%s%s, error %.3g%s%s\n", *info.unit ? " " : "", info.unit, td_effector_error(model, state, e),
-               *info.unit ? " " : "", info.unit);
+            printf(" %14.6g", target[r] / factor);
+        printf("%s%s, error %.3g%s%s\n", *unit ? " " : "", unit, td_effector_error(model, state, e) / factor,
+               *unit ? " " : "", unit);
     }
 }
 

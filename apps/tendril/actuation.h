@@ -4,6 +4,10 @@
 #include "cli.h"
 #include "simulate.h"
 
+/// The unit that people would use for a quantity of this size given in SI, and its value in SI. Lengths follow the
+/// scene's own unit.
+double act_unit(const tdModel *model, const char *si, double size, const char **unit);
+
 /// Of the scene: kind, drive, limits, size at rest; rest and target of effectors.
 void act_print_scene(const tdModel *model);
 void act_json_scene(tdJson *json, const tdModel *model);

@@ -182,6 +182,13 @@ static void measure(const tdSoft *soft, double size[3])
     }
 }
 
+static void print_size(const tdModel *model, const double size[3])
+{
+    const char *unit;
+    double factor = act_unit(model, "m", fmax(size[0], fmax(size[1], size[2])), &unit);
+    printf("  placed: %g x %g x %g %s", size[0] / factor, size[1] / factor, size[2] / factor, unit);
+}
+
 // Whether a parameter of a law is a pressure, as its key says; those of Ogden's terms have the names of theirs.
 static bool is_modulus(const char *name)
 {
@@ -322,8 +329,8 @@ static void print_rigid(const tdModel *model, int index)
     printf("body %s: %s, %d link%s, %lld coordinate%s, %s base\n", body->name,
            body->type == TD_BODY_RIGID ? "rigid" : tree->file, tree->n_links, tree->n_links == 1 ? "" : "s",
            (long long)coords, coords == 1 ? "" : "s", tree->links[0].kind == TD_JOINT_FREE ? "free" : "fixed");
-    printf("  placed: %g x %g x %g m, %.4g kg; %d shapes\n", size[0], size[1], size[2],
-           model->bodies[index].soft->total_mass, tree->n_shapes);
+    print_size(model, size);
+    printf(", %.4g kg; %d shapes\n", model->bodies[index].soft->total_mass, tree->n_shapes);
     for (int l = 1; l < tree->n_links; l++)
     {
         const tdTreeLink *link = &tree->links[l];
@@ -376,8 +383,9 @@ static void print_body(const tdModel *model, int index)
     }
     print_mesh(body);
     measure(soft, size);
-    printf("  placed: %g x %g x %g m, %.4g kg; %d nodes, %d elements\n", size[0], size[1], size[2], soft->total_mass,
-           td_model_body_nodes(model, index), td_model_body_elements(model, index));
+    print_size(model, size);
+    printf(", %.4g kg; %d nodes, %d elements\n", soft->total_mass, td_model_body_nodes(model, index),
+           td_model_body_elements(model, index));
     print_material(model, body, soft, &body->material);
     for (int i = 0; i < body->n_materials; i++)
         print_material(model, body, soft, &body->materials[i]);

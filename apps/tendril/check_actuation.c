@@ -10,8 +10,7 @@
 
 // ---------------------------------------------------------------- quantities
 
-// Units that people would use for a quantity given in SI. Lengths follow the scene's own unit.
-static double unit_for(const tdModel *model, const char *si, double size, const char **unit)
+double act_unit(const tdModel *model, const char *si, double size, const char **unit)
 {
     size = isfinite(size) ? fabs(size) : 0;
     *unit = si;
@@ -29,7 +28,7 @@ static double unit_for(const tdModel *model, const char *si, double size, const 
 static void print_quantity(const tdModel *model, double value, const char *si)
 {
     const char *unit;
-    double factor = unit_for(model, si, value, &unit);
+    double factor = act_unit(model, si, value, &unit);
     printf("%.6g%s%s", value / factor, *unit ? " " : "", unit);
 }
 
@@ -40,7 +39,7 @@ static void print_range(const tdModel *model, const char *what, const double ran
         return;
     double largest = fmax(isfinite(range[0]) ? fabs(range[0]) : 0, isfinite(range[1]) ? fabs(range[1]) : 0);
     const char *unit;
-    double factor = unit_for(model, si, largest, &unit);
+    double factor = act_unit(model, si, largest, &unit);
     printf(", %s ", what);
     if (!isfinite(range[1]))
         printf("from %.6g %s", range[0] / factor, unit);
@@ -133,7 +132,7 @@ static void print_values(const tdModel *model, int rows, const double *values, c
     double largest = 0;
     for (int r = 0; r < rows; r++)
         largest = fmax(largest, fabs(values[r]));
-    double factor = unit_for(model, si, largest, &unit);
+    double factor = act_unit(model, si, largest, &unit);
     for (int r = 0; r < rows; r++)
     {
         double value = fabs(values[r]) < 1e-12 * largest ? 0 : values[r] / factor;

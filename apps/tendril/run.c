@@ -249,13 +249,19 @@ static void print_stages(const tdTotals *totals)
 
 static void print_vectors(const tdModel *model, const tdState *state)
 {
+    const char *unit;
+    double factor = act_unit(model, "m", 0, &unit);
+    char title[3][16];
+    for (int c = 0; c < 3; c++)
+        snprintf(title[c], sizeof title[c], "%c [%s]", "xyz"[c], unit);
     if (td_model_probes(model) > 0)
-        printf("\n%-16s %14s %14s %14s\n", "probe", "x [m]", "y [m]", "z [m]");
+        printf("\n%-16s %14s %14s %14s\n", "probe", title[0], title[1], title[2]);
     for (int i = 0; i < td_model_probes(model); i++)
     {
         double x[3];
         td_state_probe(model, state, i, x);
-        printf("%-16s %14.6g %14.6g %14.6g\n", td_model_probe_name(model, i), x[0], x[1], x[2]);
+        printf("%-16s %14.6g %14.6g %14.6g\n", td_model_probe_name(model, i), x[0] / factor, x[1] / factor,
+               x[2] / factor);
     }
     printf("\n%-16s %14s %14s %14s\n", "reaction on", "x [N]", "y [N]", "z [N]");
     for (int b = 0; b < td_model_bodies(model); b++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tracking.h"
 
+#include "actuation.h"
 #include "control/control.h"
 
 #include <inttypes.h>
@@ -81,12 +82,15 @@ void track_json(const tdTracking *table, const tdModel *model, tdJson *json)
     json_file(json, "tracking", table, "tracking.csv");
 }
 
-static void print_statistics(const char *name, const char *unit, const tdTracking *table, int column)
+static void print_statistics(const tdModel *model, const char *name, const char *si, const tdTracking *table,
+                             int column)
 {
     tdTrackingStatistics all = td_tracking_statistics(table, column, false),
                          settled = td_tracking_statistics(table, column, true);
-    printf("%-16s %-5s %11.4g %11.4g %11.4g %8" PRId64 " %11.4g %11.4g\n", name, unit, all.mean, all.max, all.rms,
-           settled.from + 1, settled.mean, settled.max);
+    const char *unit;
+    double factor = act_unit(model, si, all.max, &unit);
+    printf("%-16s %-5s %11.4g %11.4g %11.4g %8" PRId64 " %11.4g %11.4g\n", name, unit, all.mean / factor,
+           all.max / factor, all.rms / factor, settled.from + 1, settled.mean / factor, settled.max / factor);
 }
 
 void track_print(const tdTracking *table, const tdModel *model)
@@ -112,9 +116,9 @@ void track_print(const tdTracking *table, const tdModel *model)
     for (int k = 0; k < table->n_effectors; k++)
     {
         tdEffectorInfo info = td_model_effector(model, table->effector[k]);
-        print_statistics(info.name, info.unit, table, td_tracking_error_column(k));
+        print_statistics(model, info.name, info.unit, table, td_tracking_error_column(k));
         if (table->measured)
-            print_statistics("  measured", info.unit, table, td_tracking_measured_column(table, k));
+            print_statistics(model, "  measured", info.unit, table, td_tracking_measured_column(table, k));
     }
     printf("\n%-16s %-5s %14s %14s   %-5s %14s %14s\n", "actuator", "", "least effort", "most", "", "least displ.",
            "most");
@@ -131,7 +135,10 @@ void track_print(const tdTracking *table, const tdModel *model)
             d[0] = fmin(d[0], way);
             d[1] = fmax(d[1], way);
         }
-        printf("%-16s %-5s %14.5g %14.5g   %-5s %14.5g %14.5g\n", info.name, info.effort_unit, e[0], e[1],
-               info.displacement_unit, d[0], d[1]);
+        const char *of_effort, *of_way;
+        double effort = act_unit(model, info.effort_unit, fmax(fabs(e[0]), fabs(e[1])), &of_effort),
+               way = act_unit(model, info.displacement_unit, fmax(fabs(d[0]), fabs(d[1])), &of_way);
+        printf("%-16s %-5s %14.5g %14.5g   %-5s %14.5g %14.5g\n", info.name, of_effort, e[0] / effort, e[1] / effort,
+               of_way, d[0] / way, d[1] / way);
     }
 }

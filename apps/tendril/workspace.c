@@ -2,6 +2,7 @@
 // tendril workspace: where the effectors of a robot can get.
 #include "study/workspace.h"
 
+#include "actuation.h"
 #include "folder.h"
 #include "simulate.h"
 
@@ -93,8 +94,10 @@ static void print_table(const workspaceArguments *arguments, const tdWorkspace *
         for (int k = 0; k < info.rows; k++)
         {
             int at = td_workspace_value_of(w, e) + k;
-            printf("%-16s %-5s %14.6g %14.6g %14.6g\n", k == 0 ? info.name : "", info.unit, w->rest[at], w->box[at][0],
-                   w->box[at][1]);
+            const char *unit;
+            double factor = act_unit(w->model, info.unit, fmax(fabs(w->box[at][0]), fabs(w->box[at][1])), &unit);
+            printf("%-16s %-5s %14.6g %14.6g %14.6g\n", k == 0 ? info.name : "", unit, w->rest[at] / factor,
+                   w->box[at][0] / factor, w->box[at][1] / factor);
         }
     }
 }

@@ -160,11 +160,12 @@ class Batch(td.Held):
         given = None
         if inputs is not None:
             given = self._doubles(inputs, "inputs")
+            shape = given.shape
             if given.ndim == 2:
                 given = np.broadcast_to(given, (self.robots, *given.shape))
             if given.ndim != 3 or given.shape[0] != self.robots or given.shape[2] != n:
-                raise UsageError(f"inputs have the shape {given.shape}, and (robots, rows, inputs) = "
-                                 f"({self.robots}, rows, {n}) is wanted")  # fmt: skip
+                raise UsageError(f"inputs have the shape {shape}, and (robots, rows, inputs) = "
+                                 f"({self.robots}, rows, {n}) is expected")  # fmt: skip
             if rows is not None and rows != given.shape[1]:
                 raise UsageError(f"there are {given.shape[1]} rows of inputs, and rows = {rows}")
             rows = given.shape[1]
@@ -200,7 +201,7 @@ class Batch(td.Held):
             wanted = (self.robots, given.shape[1] if rows is None and len(given.shape) == 3 else rows, len(self.inputs))
             if given.shape != wanted:
                 raise UsageError(f"inputs have the shape {given.shape}, and (robots, rows, inputs) = "
-                                 f"({self.robots}, rows, {len(self.inputs)}) is wanted")  # fmt: skip
+                                 f"({self.robots}, rows, {len(self.inputs)}) is expected")  # fmt: skip
             rows = given.shape[1]
             plan.inputs = td.tdSpan(given.address, *given.strides)
         rows = 1 if rows is None else rows
@@ -209,7 +210,7 @@ class Batch(td.Held):
         if self.width > 0:
             seen = Device(out, "outputs")
             if seen.shape != (self.robots, rows, self.width):
-                raise UsageError(f"'out' has the shape {seen.shape}, and ({self.robots}, {rows}, {self.width}) is wanted")
+                raise UsageError(f"'out' has the shape {seen.shape}, and ({self.robots}, {rows}, {self.width}) is expected")
             plan.outputs = td.tdSpan(seen.address, *seen.strides)
         plan.rows, plan.on_device = rows, True
         self.taken[:] = 0
@@ -227,7 +228,7 @@ class Batch(td.Held):
             inputs = inputs[..., None, :]
         if out is not None:
             if out.shape != (self.robots, self.width):
-                raise UsageError(f"'out' has the shape {out.shape}, and ({self.robots}, {self.width}) is wanted")
+                raise UsageError(f"'out' has the shape {out.shape}, and ({self.robots}, {self.width}) is expected")
             out = out[:, None, :]
         return self.rollout(inputs, hold=hold, mask=mask, out=out, rows=1)[:, 0, :]
 

@@ -305,7 +305,7 @@ def estimate(scene: SceneLike, measured: str | os.PathLike[str] | None = None, *
             raise UsageError("give the file of measured points, or 'rest' and 'positions'")
         shape = np.shape(rest)
         if len(shape) != 2 or shape[1] != 3:
-            raise UsageError(f"'rest' has the shape {shape}, and (points, 3) is wanted")
+            raise UsageError(f"'rest' has the shape {shape}, and (points, 3) is expected")
         before, after = numbers(rest, shape, "'rest'"), numbers(positions, shape, "'positions'")
         what.n, what.rest, what.position = shape[0], address(before), address(after)
     what.measured, what.body, what.progress = _text(measured), _text(body), watch.function

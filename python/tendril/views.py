@@ -41,7 +41,7 @@ def doubles(value: Any, what: str) -> Array:
     try:
         array = np.asarray(value)
         if array.dtype.kind == "c":
-            raise UsageError(f"{what}: complex numbers, of which nothing is made here; give real ones")
+            raise UsageError(f"{what}: complex numbers are not accepted; give real ones")
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise error if isinstance(error, UsageError) else UsageError(f"{what}: {error}") from None
@@ -52,14 +52,14 @@ def count(value: Any, what: str) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise UsageError(f"{what} is {value!r}, and a whole number is wanted") from None
+        raise UsageError(f"{what} is {value!r}, and a whole number is expected") from None
 
 
 def numbers(value: Any, shape: tuple[int, ...], what: str) -> Array:
     """``value`` as doubles of that shape, in order; copied only where it has to be."""
     array = doubles(value, what)
     if array.shape != shape:
-        raise UsageError(f"{what} has the shape {array.shape}, and {shape} is wanted")
+        raise UsageError(f"{what} has the shape {array.shape}, and {shape} is expected")
     return np.ascontiguousarray(array)
 
 

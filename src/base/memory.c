@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 // Blocks this large serve many small requests; larger requests get a block of their own.
 #define BLOCK_BYTES ((size_t)256 * 1024)
@@ -17,6 +18,7 @@ typedef struct tdArenaBlock
     struct tdPieces *pieces; ///< of the arena, in one of its blocks (room.h)
     size_t used;
     size_t size;
+    bool lent; ///< somebody else's memory
     _Alignas(TD_ALIGN) char data[];
 } tdArenaBlock;
 
@@ -42,9 +44,7 @@ void *td_arena_take(tdArena *arena, size_t count, size_t size)
         tdArenaBlock *made = aligned_alloc(TD_ALIGN, sizeof(tdArenaBlock) + room);
         if (made == NULL)
             return NULL;
-        made->used = 0;
-        made->size = room;
-        made->pieces = NULL;
+        *made = (tdArenaBlock){.size = room};
         // A full-size request goes behind the head, so that the head's room is not lost.
         if (room == bytes && block != NULL)
         {
@@ -74,6 +74,19 @@ char *td_arena_copy(tdArena *arena, const char *text)
     return copy;
 }
 
+void td_arena_lend(tdArena *arena, void *memory, size_t bytes)
+{
+    assert(arena->head == NULL && bytes > sizeof(tdArenaBlock));
+    tdArenaBlock *block = memory;
+    *block = (tdArenaBlock){.size = bytes - sizeof *block, .lent = true};
+    arena->head = block;
+}
+
+size_t td_arena_room(const tdArena *arena)
+{
+    return sizeof(tdArenaBlock) + arena->bytes;
+}
+
 static void free_pieces(struct tdPieces *pieces);
 
 void td_arena_free(tdArena *arena)
@@ -83,7 +96,8 @@ void td_arena_free(tdArena *arena)
     {
         tdArenaBlock *next = block->next;
         free_pieces(block->pieces);
-        free(block);
+        if (!block->lent)
+            free(block);
         block = next;
     }
     *arena = (tdArena){0};
@@ -204,6 +218,8 @@ bool td_room_enter(tdArena *arena, tdRoom *room)
     tdPieces *pieces = pieces_of(arena);
     if (pieces == NULL)
         return false;
+    if (pieces->room == room)
+        return true;
     pieces->room = room;
     for (int64_t k = 0; k < pieces->n; k++)
         memcpy(pieces->list[k].where, &room->piece[pieces->list[k].index], sizeof(void *));
@@ -294,6 +310,24 @@ void *td_take(size_t count, size_t size)
     void *result = aligned_alloc(TD_ALIGN, bytes > 0 ? bytes : TD_ALIGN);
     if (result != NULL)
         memset(result, 0, bytes);
+    return result;
+}
+
+#define LARGE_PAGE ((size_t)2 << 20)
+
+void *td_take_large(size_t count, size_t size)
+{
+    size_t bytes = 0;
+    if (!bytes_of(count, size, &bytes))
+        return NULL;
+    if (bytes < 2 * LARGE_PAGE)
+        return aligned_alloc(TD_ALIGN, bytes > 0 ? bytes : TD_ALIGN);
+    bytes = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    void *result = aligned_alloc(LARGE_PAGE, bytes);
+#if defined(MADV_HUGEPAGE)
+    if (result != NULL)
+        madvise(result, bytes, MADV_HUGEPAGE); // small ones do as well
+#endif
     return result;
 }
 

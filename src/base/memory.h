@@ -19,6 +19,10 @@ typedef struct tdArena
 /// Zeroed, TD_ALIGN-aligned memory for count elements, or NULL (overflow or out of memory).
 void *td_arena_take(tdArena *arena, size_t count, size_t size);
 char *td_arena_copy(tdArena *arena, const char *text); ///< NULL on failure
+/// To be called before anything is taken: what is taken will be in this memory, td_arena_room() of an arena that took
+/// the same, TD_ALIGN-aligned. It stays the caller's, who keeps it for longer than the arena.
+void td_arena_lend(tdArena *arena, void *memory, size_t bytes);
+size_t td_arena_room(const tdArena *arena);
 void td_arena_free(tdArena *arena);
 
 #define TD_TAKE(arena, type, count) ((type *)td_arena_take((arena), (size_t)(count), sizeof(type)))
@@ -50,6 +54,9 @@ void td_stack_free(tdStack *stack);
 
 /// Zeroed, aligned memory to be released by free(); NULL on failure.
 void *td_take(size_t count, size_t size);
+/// The same, not zeroed, in large pages where the system has them: for much memory of which little is used at a time,
+/// here and there, so that the processor does not have to look up a page for every other line of it.
+void *td_take_large(size_t count, size_t size);
 
 /// Makes room for `need` elements in *data (capacity in *capacity), at least doubling. The new
 /// part is not initialized. Returns false, leaving all as it was, when memory runs out.

@@ -37,6 +37,7 @@ typedef struct tdRobot
 typedef struct tdBatchRoom
 {
     tdRoom *room;
+    tdTasks *tasks; ///< of whoever is in it: no threads but this one
     atomic_bool taken;
     char apart[64]; ///< so that threads do not take cache lines from each other
 } tdBatchRoom;
@@ -49,6 +50,8 @@ struct tdBatch
     tdRobot *robots;
     tdError *errors;    ///< by robot
     tdBatchRoom *rooms; ///< one a thread
+    char *homes;        ///< what all robots but the first two remember, one behind the other; may be NULL
+    size_t home;        ///< bytes of each
     int n_inputs;
     int *inputs;
     tdOutputs *outputs;
@@ -79,14 +82,23 @@ static void leave(tdBatchRoom *room)
 // Before anything is done with a robot; `room`: where this thread is.
 static void enter(const tdRobot *robot, tdBatchRoom *room)
 {
-    if (!robot->at_home)
-        td_room_enter(&robot->state->arena, room->room);
+    if (robot->at_home)
+        return;
+    td_room_enter(&robot->state->arena, room->room);
+    robot->state->tasks = room->tasks;
+}
+
+// What a robot remembers: of all but the first two.
+static char *home_of(const tdBatch *batch, int robot)
+{
+    return batch->homes + (size_t)(robot - 2) * batch->home;
 }
 
 typedef struct creation
 {
     tdBatch *batch;
     const tdSettings *settings;
+    int first;
 } creation;
 
 static void create_robot(void *context, int i)
@@ -94,25 +106,41 @@ static void create_robot(void *context, int i)
     const creation *work = context;
     tdBatch *batch = work->batch;
     tdBatchRoom *room = enter_any(batch);
-    td_state_create_in(batch->model, work->settings, batch->robots[0].state, room->room, &batch->robots[i + 1].state,
-                       &batch->errors[i + 1]);
+    int robot = i + work->first;
+    td_state_create_in(batch->model, work->settings, batch->robots[0].state, room->room, room->tasks,
+                       batch->homes != NULL ? home_of(batch, robot) : NULL, batch->home, &batch->robots[robot].state,
+                       &batch->errors[robot]);
     leave(room);
 }
 
-// The first has its scratch to itself, and what the others go back to.
+// The first has its scratch to itself, and what the others go back to; the second shows how much each of the others
+// has to remember.
 static tdStatus create_robots(tdBatch *batch, const tdSettings *settings, tdError *error)
 {
-    creation work = {batch, settings};
+    creation work = {batch, settings, 1};
     int threads = td_tasks_threads(batch->tasks);
     TD_TRY(td_state_create_like(batch->model, settings, NULL, &batch->robots[0].state, error));
     batch->robots[0].at_home = true;
     batch->rooms = td_take((size_t)threads, sizeof *batch->rooms);
     for (int i = 0; i < threads && batch->rooms != NULL; i++)
+    {
         if ((batch->rooms[i].room = td_room_create(&batch->robots[0].state->arena)) == NULL)
             return td_fail_memory(error, "the scratch of a batch");
+        TD_TRY(td_tasks_create_within(&batch->rooms[i].tasks, error));
+    }
     if (batch->rooms == NULL)
         return td_fail_memory(error, "a batch");
-    td_parallel(batch->tasks, batch->n - 1, create_robot, &work);
+    if (batch->n > 1)
+        create_robot(&work, 0);
+    if (batch->n > 2 && batch->robots[1].state != NULL)
+    {
+        batch->home = td_state_home(batch->robots[1].state);
+        batch->homes = td_take_large((size_t)batch->n - 2, batch->home);
+        if (batch->homes == NULL)
+            return td_fail_memory(error, "a batch");
+        work.first = 2;
+        td_parallel(batch->tasks, batch->n - 2, create_robot, &work);
+    }
     for (int i = 1; i < batch->n; i++)
         if (batch->robots[i].state == NULL)
         {
@@ -168,13 +196,19 @@ void td_batch_free(tdBatch *batch)
     td_gpu_batch_free(batch->gpu);
     for (int i = batch->n - 1; i >= 0 && !gpu; i--) // the first has what the others go back to
     {
+        if (batch->robots[i].state != NULL && !batch->robots[i].at_home)
+            batch->robots[i].state->tasks = NULL; // of a room
         td_state_free(batch->robots[i].state);
         free(batch->robots[i].own);
         free(batch->robots[i].delay.rows);
     }
     for (int i = 0; i < td_tasks_threads(batch->tasks) && batch->rooms != NULL; i++)
+    {
         free(batch->rooms[i].room);
+        td_tasks_free(batch->rooms[i].tasks);
+    }
     free(batch->rooms);
+    free(batch->homes);
     td_tasks_free(batch->tasks);
     td_outputs_free(batch->outputs);
     free(batch->inputs);
@@ -200,9 +234,15 @@ tdState *td_batch_state(const tdBatch *batch, int robot)
         return td_gpu_batch_state(batch->gpu, robot);
     // Whoever asks may do with it what he likes, when he likes: it gets scratch of its own, for good.
     tdRobot *one = &batch->robots[robot];
-    if (!one->at_home && (one->own = td_room_create(&batch->robots[0].state->arena)) == NULL)
+    if (one->at_home)
+        return one->state;
+    tdTasks *tasks = NULL;
+    if (one->own == NULL)
+        one->own = td_room_create(&batch->robots[0].state->arena);
+    if (one->own == NULL || td_tasks_create_within(&tasks, NULL) != TD_OK)
         return NULL;
-    one->at_home = one->at_home || td_room_enter(&one->state->arena, one->own);
+    one->at_home = td_room_enter(&one->state->arena, one->own);
+    one->state->tasks = tasks;
     return one->state;
 }
 
@@ -346,7 +386,8 @@ static tdStatus run_errand(errand *work, tdError *error)
     return td_fail(error, work->refused.status, "robot %d: %.600s", atomic_load(&work->first), work->refused.message);
 }
 
-#define SHORT_SHARE 32 // robots of a piece, where one takes a microsecond
+#define SHORT_SHARE 32                // robots of a piece, where one takes a microsecond
+#define FETCHED     ((size_t)1 << 16) // bytes of a robot that are fetched while another one steps, at most
 
 static void clear(tdRobot *robot)
 {
@@ -514,10 +555,15 @@ static tdStatus feed(const tdBatch *batch, tdRobot *robot, const double *row, in
 }
 
 // Steps of one row. Returns how many were taken; fewer: robot->error says why, or it was cancelled.
-static int take_row(const tdBatch *batch, tdRobot *robot, const tdRollout *rollout, const double *row, bool *cancelled)
+static int take_row(errand *work, tdRobot *robot, const double *row, bool *cancelled)
 {
+    const tdBatch *batch = work->batch;
+    const tdRollout *rollout = work->rollout;
     for (int s = 0; s < rollout->hold; s++)
     {
+        // Who cancels may answer one thread alone.
+        if ((*cancelled = atomic_load_explicit(&work->ended, memory_order_relaxed)))
+            return s;
         if ((s == 0 || robot->delay.steps > 0) && feed(batch, robot, row, rollout->inputs.number) != TD_OK)
             return s;
         tdStatus status = td_step(batch->model, robot->state);
@@ -534,6 +580,17 @@ static int take_row(const tdBatch *batch, tdRobot *robot, const tdRollout *rollo
     return rollout->hold;
 }
 
+// Has the memory of a robot fetched while another one steps.
+static void ask_ahead(const tdBatch *batch, int robot)
+{
+    if (batch->homes == NULL || robot < 2 || robot >= batch->n)
+        return;
+    const char *home = home_of(batch, robot);
+    size_t bytes = batch->home < FETCHED ? batch->home : FETCHED;
+    for (size_t k = 0; k < bytes; k += TD_ALIGN)
+        __builtin_prefetch(home + k, 1, 2);
+}
+
 static void roll_robot(errand *work, int i, tdError *refused)
 {
     const tdBatch *batch = work->batch;
@@ -542,13 +599,14 @@ static void roll_robot(errand *work, int i, tdError *refused)
     tdRobot *robot = &batch->robots[i];
     bool cancelled = false;
     int steps = 0;
+    ask_ahead(batch, i + td_tasks_threads(batch->tasks));
     for (int t = 0; t < rollout->rows; t++)
     {
         const double *row = in->data == NULL ? NULL : in->data + i * in->robot + t * in->time;
         double *to = out->data == NULL ? NULL : out->data + i * out->robot + t * out->time;
         cancelled = cancelled || atomic_load_explicit(&work->ended, memory_order_relaxed);
         bool goes = robot->error->status == TD_OK && !cancelled;
-        int taken = goes ? take_row(batch, robot, rollout, row, &cancelled) : 0;
+        int taken = goes ? take_row(work, robot, row, &cancelled) : 0;
         bool whole = goes && taken == rollout->hold;
         steps += taken;
         if (to != NULL && whole)

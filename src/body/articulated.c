@@ -68,6 +68,7 @@ static tdStatus state_create(const tdModel *model, const tdBody *body, tdState *
         {&mine->before, n},
         {&mine->asked, 3 * n},
         {&mine->slope_A, square},
+        {&mine->factored, given->alone ? square : 0},
         {&mine->effort, given->n_servos},
         {&mine->feed, given->n_servos},
         {&mine->jacobian, 6 * n},
@@ -313,10 +314,14 @@ void td_articulated_matrix(const tdModel *model, const tdBody *body, tdState *st
         td_articulated_gravity(given, state, g);
         td_tree_gravity_stiffness(given, g, &mine->at, mine->A);
     }
-    for (int64_t k = 0; k < n * n; k++)
-        mine->A[k] = (pulled ? of_K * mine->A[k] : 0) + scheme->mass * mine->M[k];
+    double mass = scheme->mass, *A = mine->A;
+    const double *M = mine->M, *more = mine->sluggish;
+    for (int64_t k = 0; k < n * n && pulled; k++)
+        A[k] = of_K * A[k] + mass * M[k];
+    for (int64_t k = 0; k < n * n && !pulled; k++)
+        A[k] = mass * M[k];
     for (int64_t k = 0; k < n * n && mine->hangs; k++)
-        mine->A[k] += scheme->mass * mine->sluggish[k];
+        A[k] += mass * more[k];
     for (int64_t k = 0; k < n * n && mine->stiffened; k++)
         mine->A[k] += of_K * (mine->coupling[k] + (all ? mine->coupling[n * n + k] : 0));
     for (int64_t i = 0; i < n; i++)
@@ -366,6 +371,7 @@ static tdStatus newton_motion(const tdModel *model, const tdBody *body, tdState 
     {
         td_articulated_matrix(model, body, state, attempt == 0);
         add_slopes(model, n, mine->law + n, mine->law + 2 * (int64_t)n, mine->A);
+        mine->factor_known = false;
         if (!td_small_cholesky(n, mine->A, mine->L))
         {
             mine->indefinite = true;
@@ -395,9 +401,8 @@ static void multiply(const tdModel *model, const tdBody *body, tdState *state, c
 
 static void balance(const tdModel *model, const tdBody *body, tdState *state)
 {
+    // m would be the forces on held coordinates, of which there are none.
     td_articulated_mine(body, state)->astray = td_articulated_astray(model, body, state);
-    td_small_multiply(body->count, 1, td_articulated_mine(body, state)->A, state->dv + body->first,
-                      state->m + body->first);
 }
 
 // s times all forces but those of inertia and of limits, which are springs of the body's own. With one linearization a
@@ -481,6 +486,7 @@ static tdStatus start_acceleration(const tdModel *model, const tdBody *body, tdS
     tdArticulatedState *mine = td_articulated_mine(body, state);
     int n = (int)body->count;
     double *a = state->a + body->first;
+    mine->factor_known = false;
     if (!td_small_cholesky(n, mine->M, mine->L))
         return td_articulated_indefinite(model, state);
     memset(mine->law, 0, 3 * (size_t)n * sizeof(double));

@@ -98,6 +98,8 @@ typedef struct tdArticulated
     int n_links, n_columns, n_balls;
     int n;      ///< coordinates
     bool plain; ///< no joint follows another: columns and coordinates are the same
+    bool chain; ///< and each column is carried by the one before it: matrices have no zeros
+    bool alone; ///< one free link whose origin is its center of mass: M is the same wherever it is
     tdLink *links;
     int32_t *link_of; ///< by coordinate: the link whose joint it moves
     // By column of a joint: the next one on the way to the root, -1: none; its coordinate; the column's link.
@@ -183,6 +185,8 @@ typedef struct tdArticulatedState
     double gain[3];              ///< and what they gained of it a second in the last step; NAN: none yet
     bool stiffened;              ///< some constraint has stiffness in this pass
     bool indefinite;             ///< A was, with all of its terms
+    double *factored;            ///< n^2, of a body that is alone: the A that L is of,
+    bool factor_known;           ///< if it is
     bool foreseeing;             ///< laws are those of all that acts, also of what a contact solver takes (rows_apart)
 } tdArticulatedState;
 
@@ -259,6 +263,8 @@ void td_tree_carried(const tdArticulated *body, const double *v, int link, tdTre
 /// Of a plain tree: row[k] = S_k . wrench (moment about the root's origin, force) of columns below `count`; valid until
 /// the next call. reads pose, S
 const double *td_tree_along(const tdArticulated *body, tdTreeWork *work, int64_t count, const double wrench[6]);
+/// The same of three wrenches, for the columns on the way to a link: J[3 x count], columns in ascending order.
+void td_tree_rows(const tdArticulated *body, tdTreeWork *work, int tip, int count, double wrench[3][6], double *J);
 /// Potential energy of gravity [J], zero at the world's origin.
 double td_tree_potential(const tdArticulated *body, const double gravity[3], const tdTreeWork *work);
 /// Derivative of -gravity of td_tree_inverse() by the coordinates, K[n x n]; after td_tree_mass().
@@ -328,6 +334,7 @@ typedef struct tdTreeKernel
     void (*carried)(const tdArticulated *, const double *, int, tdTreeWork *, tdCarried *);
     double (*potential)(const tdArticulated *, const double *, const tdTreeWork *);
     const double *(*along)(const tdArticulated *, tdTreeWork *, int64_t, const double *);
+    void (*rows)(const tdArticulated *, tdTreeWork *, int, int, double[3][6], double *);
 } tdTreeKernel;
 
 extern const tdTreeKernel td_tree_kernel_portable, td_tree_kernel_avx2;

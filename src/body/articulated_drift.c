@@ -65,7 +65,8 @@ static bool turn_velocity(const tdArticulated *given, tdArticulatedState *mine, 
     return td_small_unravel(given->n, B, w);
 }
 
-#define RESOLVED 1.0 // change of the velocity in a drift, as a share of it, that is followed without loss
+#define SLOW     1e-12 // [rad, m] of a step: such turns do nothing to a velocity that anybody could see
+#define RESOLVED 1.0   // change of the velocity in a drift, as a share of it, that is followed without loss
 // x' M x <= most for certain, by |M_ij| <= sqrt(M_ii M_jj).
 static bool is_slight(int64_t n, const double *M, const double *x, double most)
 {
@@ -77,12 +78,73 @@ static bool is_slight(int64_t n, const double *M, const double *x, double most)
 
 #define STRETCH 2 // the length of w is mended by no more than this: a drift may lose energy, never gain
 
+// The same of a body that is alone, of whose velocity the center has none: (J + h/2 G) w = (J - h/2 G) v about its own
+// axes, G = [1/2 tr(J) w - J w]x at the velocity `about`, solved by the adjugate.
+static double spin(const double *M, double time, int passes, double *v)
+{
+    const double J[9] = {M[21], M[22], M[23], M[27], M[28], M[29], M[33], M[34], M[35]};
+    double half = 0.5 * time, trace = 0.5 * (J[0] + J[4] + J[8]), about[3] = {v[3], v[4], v[5]}, w[3] = {0};
+    double before = 0, after = 0;
+    for (int i = 0; i < 3; i++)
+        before += v[3 + i] * (J[3 * i] * v[3] + J[3 * i + 1] * v[4] + J[3 * i + 2] * v[5]);
+    for (int pass = 0; pass < passes; pass++)
+    {
+        double g[3], b[3], minor[3][3];
+        for (int i = 0; i < 3; i++)
+            g[i] = half * (trace * about[i] - J[3 * i] * about[0] - J[3 * i + 1] * about[1] - J[3 * i + 2] * about[2]);
+        const double B[3][3] = {
+            {J[0], J[1] - g[2], J[2] + g[1]}, {J[3] + g[2], J[4], J[5] - g[0]}, {J[6] - g[1], J[7] + g[0], J[8]}};
+        for (int i = 0; i < 3; i++) // J - h/2 G is the transpose
+            b[i] = B[0][i] * v[3] + B[1][i] * v[4] + B[2][i] * v[5];
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                minor[i][j] = B[(i + 1) % 3][(j + 1) % 3] * B[(i + 2) % 3][(j + 2) % 3] -
+                              B[(i + 1) % 3][(j + 2) % 3] * B[(i + 2) % 3][(j + 1) % 3];
+        double det = B[0][0] * minor[0][0] + B[0][1] * minor[0][1] + B[0][2] * minor[0][2];
+        if (!(det > 0))
+            return before;
+        for (int i = 0; i < 3; i++)
+        {
+            w[i] = (minor[0][i] * b[0] + minor[1][i] * b[1] + minor[2][i] * b[2]) / det;
+            about[i] = 0.5 * (v[3 + i] + w[i]);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        after += w[i] * (J[3 * i] * w[0] + J[3 * i + 1] * w[1] + J[3 * i + 2] * w[2]);
+    double length = after > 0 ? fmin(sqrt(before / after), STRETCH) : 0;
+    for (int i = 0; i < 3; i++)
+        v[3 + i] = length * w[i];
+    return length * length * after;
+}
+
+static bool is_slow(int64_t n, const double *v, double time)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, fabs(v[i]));
+    return time * most <= SLOW;
+}
+
+// Twice the kinetic energy of the center of mass of a tree that flies.
+static double of_center(const tdArticulated *given, const double *M, const double u[3])
+{
+    double sum = 0;
+    for (int64_t k = 0; k < 3 && is_free(given); k++)
+        sum += M[k * (given->n + 1)] * u[k] * u[k];
+    return sum;
+}
+
 // v at `from`, where M is M0, has become v at `to`, after `time`. passes: 1 is of first order, 2 of second.
-// reads  mine->reference      writes  v, mine->at, slope_A, drift
-static void drift(const tdArticulated *given, tdArticulatedState *mine, const double *from, const double *to,
-                  double time, int passes, const double *M0, const double *M1, double *v)
+// reads  mine->reference      writes  v, mine->at, slope_A, drift      returns  the kinetic energy
+static double drift(const tdArticulated *given, tdArticulatedState *mine, const double *from, const double *to,
+                    double time, int passes, const double *M0, const double *M1, double *v)
 {
     int64_t n = given->n;
+    if (given->alone)
+    {
+        bool spins = v[3] != 0 || v[4] != 0 || v[5] != 0;
+        return 0.5 * (of_center(given, M0, v) + (spins ? spin(M0, time, passes, v) : 0));
+    }
     double *half = mine->drift, *start = mine->drift + n, *about = mine->drift + 2 * n, u[3], none[3], late = 0.5;
     leave_center(given, M0, v, u);
     double before = td_small_product(n, M0, v);
@@ -90,7 +152,8 @@ static void drift(const tdArticulated *given, tdArticulatedState *mine, const do
     memcpy(about, v, (size_t)n * sizeof *v);
     for (int64_t i = 0; i < n; i++)
         half[i] = 0.5 * (from[i] + to[i]);
-    bool turns = n > 1 && before > 0; // a single coordinate has no G: its energy is all there is to it
+    bool turns =
+        n > 1 && before > 0 && !is_slow(n, v, time); // a single coordinate has no G: its energy is all there is to it
     if (turns)
         td_articulated_place(given, mine, half);
     for (int pass = 0; pass < passes && turns; pass++)
@@ -113,6 +176,7 @@ static void drift(const tdArticulated *given, tdArticulatedState *mine, const do
         v[i] *= length;
     for (int k = 0; k < 3 && is_free(given); k++)
         v[k] += u[k];
+    return 0.5 * (length * length * after + of_center(given, M1, u));
 }
 
 // ---------------------------------------------------------------- around the kick
@@ -224,9 +288,10 @@ static double arrive_at(const tdModel *model, const tdBody *body, tdState *state
     mine->mass_known = true;
     td_articulated_gravity(given, state, g);
     double gain = gained(model, body, state, td_tree_potential(given, g, &mine->points));
-    drift(given, mine, mine->kick_q, q, scheme->theta_vq * scheme->h, passes_of(model), mine->M, mine->M_end, v);
+    double kinetic =
+        drift(given, mine, mine->kick_q, q, scheme->theta_vq * scheme->h, passes_of(model), mine->M, mine->M_end, v);
     // Along the way the energy of a step of first order swings by half of h g p, up and down.
-    double kinetic = 0.5 * td_small_product(n, mine->M_end, v), pull = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    double pull = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     mine->next[1] = fmax(mine->account[1], kinetic);
     double swing = scheme->h * pull * sqrt(2 * body->mass * mine->next[1]);
     mine->next[0] = fmax(mine->account[0] + gain, -swing);

@@ -143,6 +143,11 @@ const double *td_tree_along(const tdArticulated *body, tdTreeWork *work, int64_t
     return kernel()->along(body, work, count, wrench);
 }
 
+void td_tree_rows(const tdArticulated *body, tdTreeWork *work, int tip, int count, double wrench[3][6], double *J)
+{
+    kernel()->rows(body, work, tip, count, wrench, J);
+}
+
 double td_tree_potential(const tdArticulated *body, const double gravity[3], const tdTreeWork *work)
 {
     return kernel()->potential(body, gravity, work);

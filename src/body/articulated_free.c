@@ -101,6 +101,18 @@ static void evaluate(const tdModel *model, const tdBody *body, tdState *state, b
         mine->slope[i] = scheme.ce * mine->law[n + i] + scheme.de * mine->law[2 * n + i];
 }
 
+// L of A. A body that is alone mostly has the A that it had.
+static bool factor(const tdArticulated *given, tdArticulatedState *mine)
+{
+    size_t bytes = (size_t)given->n * (size_t)given->n * sizeof(double);
+    if (!given->alone)
+        return td_small_cholesky(given->n, mine->A, mine->L);
+    if (mine->factor_known && memcmp(mine->factored, mine->A, bytes) == 0)
+        return true;
+    memcpy(mine->factored, mine->A, bytes);
+    return mine->factor_known = td_small_cholesky(given->n, mine->A, mine->L);
+}
+
 // A and m with what was evaluated at the trial velocity, and dv. Another factor only where slopes have changed.
 static bool solve_about(const tdModel *model, const tdBody *body, tdState *state, bool first)
 {
@@ -117,7 +129,7 @@ static bool solve_about(const tdModel *model, const tdBody *body, tdState *state
         m[i] = mine->bias[i] + s * (mine->law[i] + mine->turning[i] - mine->slope[i] * (mine->trial[i] - start[i]));
         dv[i] = -m[i];
     }
-    if (!same && !td_small_cholesky((int)n, mine->A, mine->L))
+    if (!same && !factor(td_articulated_of(body), mine))
         return false;
     td_small_solve((int)n, mine->L, dv);
     return true;
@@ -246,7 +258,7 @@ tdStatus td_articulated_linear_motion(const tdModel *model, const tdBody *body, 
     tdArticulatedState *mine = td_articulated_mine(body, state);
     int64_t n = body->count;
     td_articulated_matrix(model, body, state, true);
-    if (mine->stiffened && !td_small_cholesky((int)n, mine->A, mine->L))
+    if (mine->stiffened && !factor(td_articulated_of(body), mine))
         td_articulated_matrix(model, body, state, false);
     memcpy(mine->bias, state->m + body->first, (size_t)n * sizeof(double));
     memcpy(mine->trial, state->v + body->first, (size_t)n * sizeof(double));

@@ -381,12 +381,37 @@ static inline void dot_columns(int64_t n, int64_t count, const double *columns, 
     }
 }
 
+// Zero where entries are added up or never written: on the diagonal, and between branches.
+static inline void clear(const tdArticulated *body, double *M)
+{
+    int64_t n = body->n;
+    for (int64_t i = 0; i < n && body->chain; i++)
+        M[i * (n + 1)] = 0;
+    if (!body->chain)
+        memset(M, 0, (size_t)(n * n) * sizeof *M);
+}
+
+// Of a body that is alone: the mass, and the inertia in the axes that its rotation has coordinates in.
+static void mass_alone(const tdLink *link, double *M)
+{
+    static const int place[6] = {21, 28, 35, 22, 23, 29}, mirrored[6] = {21, 28, 35, 27, 33, 34};
+    memset(M, 0, 36 * sizeof *M);
+    M[0] = M[7] = M[14] = link->mass;
+    for (int k = 0; k < 6; k++)
+        M[place[k]] = M[mirrored[k]] = link->inertia[k];
+}
+
 static void mass(const tdArticulated *body, tdTreeWork *work, double *M)
 {
     int64_t n = body->n;
     double *row = work->row;
+    if (body->alone)
+    {
+        mass_alone(&body->links[0], M);
+        return;
+    }
     add_up_inertias(body, work);
-    memset(M, 0, (size_t)(n * n) * sizeof *M);
+    clear(body, M);
     for (int p = body->n_columns - 1; p >= 0; p--)
     {
         int32_t i = body->coord_of[p];
@@ -439,7 +464,7 @@ static void gyration(const tdArticulated *body, const double *v, tdTreeWork *wor
     velocities(body, v, work);
     add_up_inertias(body, work);
     add_up_momenta(body, work);
-    memset(G, 0, (size_t)(n * n) * sizeof *G);
+    clear(body, G);
     for (int l = 0; l < body->n_links; l++)
         for (int c = 0; c < body->links[l].columns; c++)
             column_rate(body, work, l, c, work->rate + 6 * (int64_t)(body->links[l].column + c));
@@ -544,7 +569,7 @@ static void hanging_stiffness(const tdArticulated *body, const double gravity[3]
 {
     int64_t n = body->n;
     add_up_inertias(body, work);
-    memset(K, 0, (size_t)(n * n) * sizeof *K);
+    clear(body, K);
     memset(work->hang, 0, 9 * (size_t)body->n_links * sizeof *work->hang);
     for (int l = body->n_links - 1; l >= 0; l--)
     {
@@ -647,6 +672,17 @@ static const double *along(const tdArticulated *body, tdTreeWork *work, int64_t 
     return work->row;
 }
 
+static void rows(const tdArticulated *body, tdTreeWork *work, int tip, int count, double wrench[3][6], double *J)
+{
+    add_up_inertias(body, work); // for the columns
+    for (int r = 0; r < 3; r++, J += count)
+    {
+        dot_columns(body->n, tip + 1, work->by_component, wrench[r], work->row);
+        for (int p = tip, at = count; p >= 0; p = body->above[p])
+            J[--at] = work->row[p];
+    }
+}
+
 static double potential(const tdArticulated *body, const double gravity[3], const tdTreeWork *work)
 {
     double sum = 0;
@@ -659,6 +695,6 @@ static double potential(const tdArticulated *body, const double gravity[3], cons
     return sum;
 }
 
-const tdTreeKernel TD_ISA(td_tree_kernel) = {kinematics, velocities, inverse,           weights,
-                                             mass,       gyration,   gravity_stiffness, hanging_stiffness,
-                                             momentum,   carried,    potential,         along};
+const tdTreeKernel TD_ISA(td_tree_kernel) = {
+    kinematics,        velocities, inverse, weights,   mass,  gyration, gravity_stiffness,
+    hanging_stiffness, momentum,   carried, potential, along, rows};

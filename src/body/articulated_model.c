@@ -112,7 +112,13 @@ static void lay_out(const tdTree *tree, tdArticulated *body)
 // What td_tree_kinematics() need not multiply.
 static void find_short_ways(tdArticulated *body)
 {
+    const tdLink *root = &body->links[0];
     body->plain = body->n == body->n_columns;
+    body->chain = body->plain;
+    for (int p = 0; p < body->n_columns; p++)
+        body->chain = body->chain && body->above[p] == p - 1;
+    body->alone = body->n_links == 1 && root->kind == TD_JOINT_FREE && root->center[0] == 0 && root->center[1] == 0 &&
+                  root->center[2] == 0;
     for (int l = 0; l < body->n_links; l++)
     {
         tdLink *link = &body->links[l];

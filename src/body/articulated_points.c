@@ -140,6 +140,17 @@ static void wrench_of(const tdTreeWork *work, int link, double weight, const dou
 
 static void push_on(const tdArticulated *given, tdTreeWork *work, int link, const double wrench[6], double *row)
 {
+    if (given->alone)
+    {
+        double turn[3];
+        td_turn_back(&work->pose[0], wrench, turn);
+        for (int k = 0; k < 3; k++)
+        {
+            row[k] += wrench[3 + k];
+            row[3 + k] += turn[k];
+        }
+        return;
+    }
     if (!given->plain)
     {
         push_wrench(given, work, link, wrench, NULL, row);
@@ -259,6 +270,26 @@ static void rate_along(const double *S, const double *arm, double sign, double f
         rate[r] = td_dot3(frame[r], across);
 }
 
+// Of a body that is alone: along the axes of the world, and about those of the link.
+static int32_t touch_alone(const tdPose *pose, const tdTouchPoint *point, double sign, double frame[3][3], double *J,
+                           int32_t *columns)
+{
+    for (int k = 0; k < 6; k++)
+        columns[k] = k;
+    for (int r = 0; r < 3; r++, J += 6)
+    {
+        double turn[3];
+        td_turn_back(pose, frame[r], turn);
+        for (int k = 0; k < 3; k++)
+        {
+            int a = (k + 1) % 3, b = (k + 2) % 3;
+            J[k] = point->turns ? 0 : sign * frame[r][k];
+            J[3 + k] = sign * (point->turns ? turn[k] : point->local[a] * turn[b] - point->local[b] * turn[a]);
+        }
+    }
+    return 6;
+}
+
 int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPoint *point, int link,
                              const tdBodyBlock *block, double sign, double frame[3][3], double *J, int32_t *columns,
                              double *drift)
@@ -269,6 +300,8 @@ int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPo
         return 0;
     tdTreeWork *work = place_points(body, state, state->q + body->first);
     const tdPose *pose = &work->pose[link];
+    if (given->alone)
+        return touch_alone(pose, point, sign, frame, J, columns);
     double arm[3], rate[3];
     td_turn(pose, point->local, arm);
     for (int k = 0; k < 3; k++)
@@ -278,17 +311,16 @@ int32_t td_articulated_touch(const tdBody *body, tdState *state, const tdTouchPo
         int count = given->links[link].path, tip = given->links[link].tip, at = count;
         for (int p = tip; p >= 0; p = given->above[p])
             columns[--at] = p;
+        double wrench[3][6] = {{0}};
         for (int r = 0; r < 3; r++)
         {
-            double wrench[6] = {0}, *along = point->turns ? wrench : wrench + 3;
+            double *along = point->turns ? wrench[r] : wrench[r] + 3;
             for (int k = 0; k < 3; k++)
                 along[k] = sign * frame[r][k];
             if (!point->turns)
-                td_cross3(arm, along, wrench);
-            const double *all = td_tree_along(given, work, tip + 1, wrench);
-            for (int k = 0; k < count; k++)
-                J[r * count + k] = all[columns[k]];
+                td_cross3(arm, along, wrench[r]);
         }
+        td_tree_rows(given, work, tip, count, wrench, J);
         return count;
     }
     int n = td_articulated_path(body, link, columns), last = n;

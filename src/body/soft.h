@@ -299,7 +299,7 @@ typedef struct tdElementList
 {
     tdElementKind kind;
     const tdSceneMaterial *given;
-    tdMaterial material; ///< density 0: total_mass of `given` is shared by volume
+    tdMaterial material; ///< density 0: what is left of total_mass of `given` is shared by volume
     int64_t count;
     int32_t *cells; ///< ascending
 } tdElementList;

@@ -606,17 +606,35 @@ static tdStatus build_pattern(build *w, int n_lists, const tdElementList *lists,
     return list_coupled(w, scratch, error);
 }
 
-// What total_mass means: it is shared by the volume of all blocks of that material.
-static void share_mass(tdSoft *soft, int n_lists, const tdElementList *lists)
+// What total_mass means: the whole body has it, and what its other materials and membranes leave of it is shared by the
+// volume of all blocks of that material.
+static tdStatus share_mass(const build *w, int n_lists, const tdElementList *lists, tdError *error)
 {
+    const tdSceneMaterial *own = &w->body->material;
+    double volume = 0, others = 0;
+    if (!(own->total_mass > 0))
+        return TD_OK;
     for (int k = 0; k < n_lists; k++)
     {
-        double volume = 0;
-        for (int j = 0; j < n_lists; j++)
-            volume += lists[j].given == lists[k].given ? soft->blocks[j].volume : 0;
-        if (!(soft->blocks[k].material.density > 0))
-            soft->blocks[k].material.density = lists[k].given->total_mass / volume;
+        const tdElements *block = &w->soft->blocks[k];
+        bool shares = lists[k].given->total_mass > 0; // parts have none
+        volume += shares ? block->volume : 0;
+        others += shares ? 0 : block->material.density * block->volume;
     }
+    if (!(volume > 0))
+        return td_fail_at(error, TD_ERROR_INPUT, w->file, own->line, "total_mass",
+                          "body '%s': no element is left to the material that has its 'total_mass'; give 'density'",
+                          w->body->name);
+    if (!(own->total_mass > others))
+        return td_fail_at(
+            error, TD_ERROR_INPUT, w->file, own->line, "total_mass",
+            "body '%s': its 'total_mass' is %g kg, and its other materials and membranes alone weigh %g kg; "
+            "check their densities",
+            w->body->name, own->total_mass, others);
+    for (int k = 0; k < n_lists; k++)
+        if (lists[k].given->total_mass > 0)
+            w->soft->blocks[k].material.density = (own->total_mass - others) / volume;
+    return TD_OK;
 }
 
 static tdStatus build_tables(build *w, int n_lists, const tdElementList *lists, bool at_rest, tdArena *scratch,
@@ -627,7 +645,7 @@ static tdStatus build_tables(build *w, int n_lists, const tdElementList *lists, 
     TD_TRY(number_elements(w, n_lists, lists, scratch, error));
     TD_TRY(build_pattern(w, n_lists, lists, scratch, error));
     TD_TRY(build_blocks(w, n_lists, lists, error));
-    share_mass(w->soft, n_lists, lists);
+    TD_TRY(share_mass(w, n_lists, lists, error));
     TD_TRY(list_node_elements(w, error));
     return build_mass(w, at_rest, error);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "constraint/constraint.h"
 
+#include "base/room.h"
 #include "base/vector.h"
 #include "constraint/condense.h"
 #include "core/state.h"
@@ -42,10 +43,6 @@ tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *err
         {&cs->effort_limit, 2 * (int64_t)n},
         {&cs->travel_limit, 2 * (int64_t)n},
         {&cs->target, e},
-        {&cs->x, 3 * (int64_t)model->most_points},
-        {&cs->gradient, 9 * (int64_t)model->most_points},
-        {&cs->share, model->most_points},
-        {&cs->row, longest},
         {&cs->J, entries},
         {&cs->F, entries},
         {&cs->travel, n},
@@ -55,8 +52,14 @@ tdStatus td_constraint_create(const tdModel *model, tdState *state, tdError *err
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if ((*list[i].array = TD_TAKE(arena, double, list[i].count)) == NULL)
             return td_fail_memory(error, "the state of constraints");
+    const tdRoomPiece scratch[] = {
+        {&cs->x, 3 * (int64_t)model->most_points},
+        {&cs->gradient, 9 * (int64_t)model->most_points},
+        {&cs->share, model->most_points},
+        {&cs->row, longest},
+    };
     cs->role = TD_TAKE(arena, tdRole, n);
-    if (cs->role == NULL)
+    if (cs->role == NULL || !td_room_take_all(arena, scratch, (int)(sizeof scratch / sizeof scratch[0])))
         return td_fail_memory(error, "the state of constraints");
     for (int i = 0; i < e; i++)
         cs->wanted[i] = cs->target[i] = NAN;

@@ -118,6 +118,7 @@ void td_contact_free(tdState *state)
     free(cs->hold);
     free(cs->bears);
     free(cs->turn);
+    free(cs->frame);
     free(cs->impulse);
     free(cs->points);
     free(cs->sums);
@@ -419,8 +420,7 @@ void td_contact_commit(const tdModel *model, tdState *state)
                 point->torque[k] = cs->turn[3 * i + k] / model->scheme.s;
         if (problem->owner[c].kind != TD_OWNER_CONTACT)
             continue;
-        double t[3][3];
-        td_contact_frame(cs->contacts[i].normal, t);
+        const double(*t)[3] = (const double(*)[3])cs->frame[i];
         const double *v = problem->v_c + TD_SAP_ROWS * (int64_t)c, *gamma = problem->gamma + TD_SAP_ROWS * (int64_t)c;
         const double *drift = problem->drift + TD_SAP_ROWS * (int64_t)c;
         for (int k = 0; k < 3; k++)

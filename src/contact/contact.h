@@ -229,6 +229,8 @@ typedef struct tdContactState
     double *direction;               ///< 6 by actuator, scratch of that
     double *impulse;                 ///< 3 a contact: on side B, in the world
     double *turn;                    ///< the same of torque, where something resists turning
+    double (*frame)[3][3];           ///< by contact that acts: two tangents and the normal
+    int64_t frame_room;
     int64_t impulse_room, turn_room;
     tdContactPoint *points;
     int64_t point_room, n_points;

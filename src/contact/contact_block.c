@@ -486,7 +486,7 @@ static double sample_row(const tdSapConstraint *constraint, int32_t block, const
         {
             const tdSapSide *side = &constraint->side[s];
             const tdSapSparse *A = part->sparse;
-            int32_t column = side->columns[j];
+            int32_t column = side->columns != NULL ? side->columns[j] : j;
             double J = side->J[r * (int64_t)side->count + j];
             b[part->coord[column]] += J;
             size += J * J / A->values[A->source[A->start[column]]];

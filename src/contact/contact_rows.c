@@ -84,7 +84,7 @@ static bool add_contact(const tdModel *model, tdState *state, int32_t i)
 {
     tdContactState *cs = state->contact;
     const tdContact *contact = &cs->contacts[i];
-    double frame[3][3];
+    double(*frame)[3] = cs->frame[i];
     int32_t c = td_problem_row(cs->problem, (tdOwner){TD_OWNER_CONTACT, i}, TD_SAP_CONTACT, 3);
     if (c < 0)
         return false;
@@ -362,6 +362,7 @@ tdStatus td_contact_rows(const tdModel *model, tdState *state, bool first)
                 td_grow((void **)&cs->bears, &cs->bear_room, cs->n, sizeof *cs->bears) &&
                 td_grow((void **)&cs->impulse, &cs->impulse_room, 3 * cs->n, sizeof *cs->impulse) &&
                 td_grow((void **)&cs->turn, &cs->turn_room, model->turning ? 3 * cs->n : 0, sizeof *cs->turn) &&
+                td_grow((void **)&cs->frame, &cs->frame_room, cs->n, sizeof *cs->frame) &&
                 td_grow((void **)&cs->points, &cs->point_room, cs->n, sizeof *cs->points) &&
                 td_grow((void **)&cs->sums, &cs->sum_room, cs->n, sizeof *cs->sums);
     if (good && first && cs->n > 0)

@@ -77,26 +77,25 @@ void td_contact_place(const tdModel *model, tdState *state, int f)
 // ---------------------------------------------------------------- rows
 
 // What a point does: its rows over the block, and what given motion adds to drift.
-static int32_t touch(const tdModel *model, tdState *state, const tdContactSide *side, bool turns, double sign,
-                     double frame[3][3], double *J, int32_t *columns, double *drift)
+static int32_t touch(const tdModel *model, tdState *state, const tdContactSide *side, const tdTouchPoint *point,
+                     double sign, double frame[3][3], double *J, int32_t *columns, double *drift)
 {
-    const tdBody *body = side_body(model, side);
-    const tdContactBody *mine = &state->contact->bodies[body->index];
-    tdSidePoint at;
-    td_contact_side_point(model, side, &at);
-    at.point.turns = turns;
+    const tdContactCollider *collider = &model->contact->colliders[side->collider];
+    const tdBody *body = &model->bodies[collider->body];
+    const tdContactBody *mine = &state->contact->bodies[collider->body];
+    int32_t lead = mine->n_scalar + mine->n_moved;
     int32_t n =
-        body->ops->touch(body, state, &at.point, model->contact->colliders[side->collider].link,
-                         mine->block < 0 || !mine->acted_on ? NULL : &mine->part, sign, frame, J, columns, drift);
-    for (int32_t k = 0; k < n; k++)
-        columns[k] += mine->n_scalar + mine->n_moved;
+        body->ops->touch(body, state, point, collider->link, mine->block < 0 || !mine->acted_on ? NULL : &mine->part,
+                         sign, frame, J, columns, drift);
+    for (int32_t k = 0; k < n && lead > 0; k++)
+        columns[k] += lead;
     return n;
 }
 
 // Columns of nodes that efforts move: the rows times the motion of a unit of each. Coordinates that have a column move
 // by the rows, the others as given motion does. J: n columns, then wider ones.
-static bool add_moved(const tdModel *model, tdState *state, const tdContactSide *side, double sign, double frame[3][3],
-                      int32_t n, double *J, int32_t *columns)
+static bool add_moved(const tdModel *model, tdState *state, const tdContactSide *side, const tdTouchPoint *point,
+                      double sign, double frame[3][3], int32_t n, double *J, int32_t *columns)
 {
     tdContactState *cs = state->contact;
     const tdBody *body = side_body(model, side);
@@ -114,7 +113,7 @@ static bool add_moved(const tdModel *model, tdState *state, const tdContactSide 
         double *rate = rates + 3 * k;
         rate[0] = rate[1] = rate[2] = 0;
         state->v_new = (double *)motion; // what is given moves so
-        touch(model, state, side, false, sign, frame, again, unused, rate);
+        touch(model, state, side, point, sign, frame, again, unused, rate);
         state->v_new = v_new;
         for (int32_t j = 0; j < n; j++)
         {
@@ -139,23 +138,30 @@ bool td_contact_side(const tdModel *model, tdState *state, const tdContactSide *
                      double frame[3][3], double *drift)
 {
     tdContactState *cs = state->contact;
-    const tdContactBody *mine = &cs->bodies[side_body(model, side)->index];
+    const tdContactBody *mine = &cs->bodies[model->contact->colliders[side->collider].body];
     double *J = NULL;
     tdSidePoint at;
-    int32_t own = 3 * td_contact_side_point(model, side, &at)->n;
-    own = own > mine->part.touched ? own : mine->part.touched;
+    td_contact_side_point(model, side, &at);
+    at.point.turns = turns;
+    int32_t own = 3 * at.point.n > mine->part.touched ? 3 * at.point.n : mine->part.touched;
     int32_t *columns = NULL, most = mine->n_moved + (mine->acted_on ? own : 0);
     if (mine->block < 0 || most == 0)
     {
-        touch(model, state, side, turns, sign, frame, NULL, NULL, drift);
+        touch(model, state, side, &at.point, sign, frame, NULL, NULL, drift);
         return true;
     }
-    if (td_problem_side(cs->problem, mine->block, most, &J, &columns) == NULL)
+    tdSapSide *entry = td_problem_side(cs->problem, mine->block, most, &J, &columns);
+    if (entry == NULL)
         return false;
-    int32_t n = touch(model, state, side, turns, sign, frame, J, columns, drift);
-    if (mine->n_moved > 0 && !add_moved(model, state, side, sign, frame, n, J, columns))
+    int32_t n = touch(model, state, side, &at.point, sign, frame, J, columns, drift);
+    if (mine->n_moved > 0 && !add_moved(model, state, side, &at.point, sign, frame, n, J, columns))
         return false;
     td_problem_side_is(cs->problem, n + mine->n_moved);
+    bool whole = n == cs->problem->blocks[mine->block].n;
+    for (int32_t k = 0; k < n && whole; k++)
+        whole = columns[k] == k;
+    if (whole)
+        entry->columns = NULL; // each in its place
     return true;
 }
 

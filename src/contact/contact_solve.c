@@ -140,8 +140,7 @@ static void take_impulses(const tdModel *model, tdState *state)
         int32_t i = problem->owner[c].index;
         if (problem->owner[c].kind == TD_OWNER_CONTACT || problem->owner[c].kind == TD_OWNER_TURNING)
         {
-            double frame[3][3], *of = problem->owner[c].kind == TD_OWNER_CONTACT ? cs->impulse : cs->turn;
-            td_contact_frame(cs->contacts[i].normal, frame);
+            double(*frame)[3] = cs->frame[i], *of = problem->owner[c].kind == TD_OWNER_CONTACT ? cs->impulse : cs->turn;
             for (int k = 0; k < 3; k++)
                 of[3 * i + k] = gamma[0] * frame[0][k] + gamma[1] * frame[1][k] + gamma[2] * frame[2][k];
         }
@@ -157,27 +156,68 @@ static void take_impulses(const tdModel *model, tdState *state)
     }
 }
 
+// Of a body all of whose coordinates are velocities of its block, the rows say what an impulse does. False: they do
+// not.
+static bool push_by_rows(const tdModel *model, const tdContactState *cs, int32_t c, const tdContactSide *side,
+                         double *m)
+{
+    const tdSapConstraint *constraint = &cs->problem->constraints[c];
+    const tdBody *body = &model->bodies[model->contact->colliders[side->collider].body];
+    const tdContactBody *mine = &cs->bodies[body->index];
+    const double *gamma = cs->problem->gamma + TD_SAP_ROWS * (int64_t)c;
+    if (mine->block < 0 || !mine->acted_on || mine->condensed || body->n_held > 0 ||
+        mine->n_scalar + mine->n_moved > 0 || mine->part.coord != NULL || mine->part.n != body->count ||
+        mine->part.n_own > 0)
+        return false;
+    int s = constraint->side[0].block == mine->block ? 0 : 1;
+    const tdSapSide *rows = &constraint->side[s];
+    if (s >= constraint->sides || rows->block != mine->block)
+        return false;
+    const double *J = rows->J, *J1 = J + rows->count, *J2 = J1 + rows->count;
+    double *to = m + body->first;
+    for (int32_t j = 0; j < rows->count; j++)
+        to[rows->columns != NULL ? rows->columns[j] : j] -= gamma[0] * J[j] + gamma[1] * J1[j] + gamma[2] * J2[j];
+    return true;
+}
+
+// p: on side a, and against it on side b. row: of the problem; -1: none.
+static void push_contact(const tdModel *model, const tdState *state, int64_t i, int32_t row, bool turns,
+                         const double p[3], double *m)
+{
+    const tdContactState *cs = state->contact;
+    const tdContact *contact = &cs->contacts[i];
+    const double back[3] = {-p[0], -p[1], -p[2]};
+    const tdContactCollider *colliders = model->contact->colliders;
+    if (p[0] == 0 && p[1] == 0 && p[2] == 0)
+        return;
+    bool known = row >= 0 && colliders[contact->a.collider].body != colliders[contact->b.collider].body;
+    if (!known || !push_by_rows(model, cs, row, &contact->a, m))
+        td_contact_push_side(model, state, &contact->a, turns, p, m);
+    if (!known || !push_by_rows(model, cs, row, &contact->b, m))
+        td_contact_push_side(model, state, &contact->b, turns, back, m);
+}
+
 void td_contact_push(const tdModel *model, tdState *state, double *m)
 {
     const tdContactState *cs = state->contact;
     if (!state->joined && state->bonded == NULL)
         return;
     const tdProblem *problem = cs->problem;
-    for (int64_t i = 0; i < cs->n; i++)
+    for (int32_t c = 0; c < problem->n_constraints; c++)
     {
-        const double *p = cs->impulse + 3 * i, back[3] = {-p[0], -p[1], -p[2]};
-        if (p[0] == 0 && p[1] == 0 && p[2] == 0)
-            continue;
-        td_contact_push_side(model, state, &cs->contacts[i].a, false, p, m);
-        td_contact_push_side(model, state, &cs->contacts[i].b, false, back, m);
+        tdOwner owner = problem->owner[c];
+        if (owner.kind == TD_OWNER_CONTACT)
+            push_contact(model, state, owner.index, c, false, cs->impulse + 3 * (int64_t)owner.index, m);
+        if (owner.kind == TD_OWNER_TURNING)
+            push_contact(model, state, owner.index, c, true, cs->turn + 3 * (int64_t)owner.index, m);
     }
-    for (int64_t i = 0; model->turning && i < cs->n; i++)
+    for (int64_t i = 0; i < cs->n; i++) // what sleeps bears without rows
     {
-        const double *p = cs->turn + 3 * i, back[3] = {-p[0], -p[1], -p[2]};
-        if (p[0] == 0 && p[1] == 0 && p[2] == 0)
+        if (cs->acts[i])
             continue;
-        td_contact_push_side(model, state, &cs->contacts[i].a, true, p, m);
-        td_contact_push_side(model, state, &cs->contacts[i].b, true, back, m);
+        push_contact(model, state, i, -1, false, cs->impulse + 3 * i, m);
+        if (model->turning)
+            push_contact(model, state, i, -1, true, cs->turn + 3 * i, m);
     }
     for (int32_t c = 0; c < problem->n_constraints; c++)
         if (problem->owner[c].kind == TD_OWNER_BODY)

@@ -23,6 +23,7 @@ typedef struct tdScratch
 struct tdState
 {
     tdArena arena;
+    bool lent;            ///< it lies in memory of somebody else, as its arena does
     const tdModel *model; ///< it was made for
     tdSettings settings;
     tdTasks *tasks;

@@ -162,7 +162,7 @@ static const tdKey material_keys[] = {
      .dim = TD_DIM_MASS,
      .range = TD_RANGE_POSITIVE,
      .either = 'm',
-     .doc = "mass of the whole body, spread evenly over its volume; only in a body of one material"},
+     .doc = "mass of the whole body; what its `materials` and membranes leave of it is spread evenly over the rest"},
     {0},
 };
 const tdSchema td_schema_material = {

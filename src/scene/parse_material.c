@@ -286,8 +286,9 @@ static tdStatus parse_mass(tdSceneParser *parser, const tdRecord *record, tdScen
 {
     const tdValue *density = td_record_get(record, "density"), *total = td_record_get(record, "total_mass");
     if (material->group != NULL && total->has)
-        return td_record_fail(&parser->reader, record, "total_mass",
-                              "a part of a body has a 'density'; 'total_mass' is for a body of one material");
+        return td_record_fail(
+            &parser->reader, record, "total_mass",
+            "a part of a body has a 'density'; 'total_mass' is that of the whole body, in its 'material'");
     material->density = density->has ? density->number[0] : 0;
     material->total_mass = total->has ? total->number[0] : 0;
     const double *gravity = parser->scene->settings.gravity;
@@ -417,8 +418,5 @@ tdStatus td_parse_materials(tdSceneParser *parser, const tdRecord *body_record, 
     body->material.line = node->key_line;
     TD_TRY(parse_material(parser, &record, &body->material));
     TD_TRY(parse_parts(parser, body_record, body));
-    if (body->n_materials > 0 && body->material.total_mass > 0)
-        return td_record_fail(reader, &record, "total_mass",
-                              "'total_mass' is for a body of one material; give 'density' here and in 'materials'");
     return parse_formulation(reader, body_record, body);
 }

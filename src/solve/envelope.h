@@ -34,6 +34,10 @@ void td_envelope_weigh(int32_t n, int32_t begin, const double *L, double *X, dou
 
 /// The same with A = L'L, L by rows with stride n, reciprocals on its diagonal; rows of X from `end` on are zero.
 void td_envelope_weigh_reverse(int32_t n, int32_t end, const double *L, double *X, double W[9]);
+/// The same of J[3 x n], none of whose columns are left out; X: 4 n, scratch.
+void td_envelope_weigh_whole(int32_t n, const double *L, const double *J, double *X, double W[9]);
+/// The same of one or two free bodies together, J[3 x 6] of each.
+void td_envelope_weigh_free(int sides, const double *const *L, const double *const *J, double W[9]);
 /// y = A x, of A the lower triangle by columns.
 void td_envelope_multiply(int32_t n, int32_t stride, const double *A, const double *x, double *y);
 /// out = J x of three rows over columns as in td_envelope_add(), and f += J' g.
@@ -50,6 +54,8 @@ typedef struct tdEnvelopeKernel
     void (*add)(tdEnvelope *, int32_t, int32_t, const int32_t *, const double *, const double *);
     void (*weigh)(int32_t, int32_t, const double *, double *, double *);
     void (*weigh_reverse)(int32_t, int32_t, const double *, double *, double *);
+    void (*weigh_whole)(int32_t, const double *, const double *, double *, double *);
+    void (*weigh_free)(int, const double *const *, const double *const *, double *);
     void (*multiply)(int32_t, int32_t, const double *, const double *, double *);
     void (*rates)(int32_t, int32_t, const int32_t *, const double *, const double *, double *);
     void (*forces)(int32_t, int32_t, const int32_t *, const double *, const double *, double *);

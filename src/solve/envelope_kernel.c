@@ -30,6 +30,13 @@ static inline void subtract(int64_t n, double f, const double *a, double *y)
         y[i] -= f * a[i];
 }
 
+// The same where three numbers behind the end of y are never read.
+static inline void subtract_over(int64_t n, double f, const double *a, double *y)
+{
+    for (int64_t i = 0; i < n; i += 4)
+        td4_store(y + i, td4_load(y + i) - f * td4_load(a + i));
+}
+
 static bool factor_reverse(tdEnvelope *e)
 {
     for (int64_t k = e->n - 1; k >= 0; k--)
@@ -43,7 +50,7 @@ static bool factor_reverse(tdEnvelope *e)
             row[j] *= scale;
         for (int64_t i = 0; i < k; i++)
             if (row[i] != 0)
-                subtract(i + 1, row[i], row, e->H + i * e->stride);
+                subtract_over(i + 1, row[i], row, e->H + i * e->stride);
     }
     return true;
 }
@@ -192,8 +199,61 @@ static inline void times_G(int32_t n, int32_t begin, int32_t end, const double *
     }
 }
 
+#define FREE 6 // coordinates of a free body
+
+// The last two of them.
+static inline td4 load_two(const double *p)
+{
+    return (td4){p[0], p[1], 0, 0};
+}
+
+static inline void add_three(double *row, const td4 own[3], td4 T[3][2])
+{
+    td4_store(row, td4_load(row) + own[0] * T[0][0] + own[1] * T[1][0] + own[2] * T[2][0]);
+    td4_store(row + 4, td4_load(row + 4) + own[0] * T[0][1] + own[1] * T[1][1] + own[2] * T[2][1]);
+}
+
+// add() of one or two free bodies. What is written right of a block is zero or never read.
+static inline __attribute__((always_inline)) void add_free(tdEnvelope *e, int sides, const int32_t *at, const double *J,
+                                                           const double *G)
+{
+    const int n = FREE * sides;
+    td4 T[2][3][2];
+    for (int s = 0; s < sides; s++)
+    {
+        const double *from = J + FREE * s;
+        td4 a[3][2];
+        for (int r = 0; r < 3; r++)
+        {
+            a[r][0] = td4_load(from + r * n);
+            a[r][1] = load_two(from + r * n + 4);
+        }
+        for (int r = 0; r < 3; r++)
+            for (int k = 0; k < 2; k++)
+                T[s][r][k] = G[3 * r] * a[0][k] + G[3 * r + 1] * a[1][k] + G[3 * r + 2] * a[2][k];
+    }
+    for (int s = 0; s < sides; s++)
+        for (int i = 0; i < FREE; i++)
+        {
+            double *row = e->H + (at[FREE * s] + i) * (int64_t)e->stride;
+            const double *mine = J + FREE * s + i;
+            const td4 own[3] = {td4_set(mine[0]), td4_set(mine[n]), td4_set(mine[2 * n])};
+            add_three(row + at[0], own, T[0]);
+            if (s > 0)
+                add_three(row + at[FREE], own, T[1]);
+        }
+}
+
 static void add(tdEnvelope *e, int32_t n, int32_t split, const int32_t *at, const double *J, const double *G)
 {
+    if (split == FREE && (n == FREE || n == 2 * FREE))
+    {
+        if (n == FREE)
+            add_free(e, 1, at, J, G);
+        else
+            add_free(e, 2, at, J, G);
+        return;
+    }
     double low[3 * (TD_ENVELOPE_COLUMNS + TD_LANES)], high[3 * (TD_ENVELOPE_COLUMNS + TD_LANES)];
     times_G(n, 0, split, J, G, low);
     times_G(n, split, n, J, G, high);
@@ -252,8 +312,62 @@ static void weigh_reverse(int32_t n, int32_t end, const double *L, double *X, do
     sum_up(squares, products, W);
 }
 
+// Of a body that moves freely all of it fits in registers.
+static inline void add_weight(const double *L, const double *J, td4 *squares, td4 *products)
+{
+    td4 x[FREE];
+    for (int k = 0; k < FREE; k++)
+        x[k] = (td4){J[k], J[FREE + k], J[2 * FREE + k], 0};
+    for (int j = FREE - 1; j >= 0; j--)
+    {
+        const double *l = L + FREE * (size_t)j;
+        td4 at = x[j] * td4_set(l[j]);
+        for (int i = 0; i < j; i++)
+            x[i] -= l[i] * at;
+        *squares += at * at;
+        *products += at * (td4){at[1], at[2], at[0], 0};
+    }
+}
+
+static void weigh_free(int sides, const double *const *L, const double *const *J, double *W)
+{
+    td4 squares = {0}, products = {0};
+    for (int s = 0; s < sides; s++)
+        add_weight(L[s], J[s], &squares, &products);
+    sum_up(squares, products, W);
+}
+
+static void weigh_whole(int32_t n, const double *L, const double *J, double *X, double *W)
+{
+    for (int32_t k = 0; k < n; k++)
+        td4_store(X + 4 * (int64_t)k, (td4){J[k], J[n + k], J[2 * (int64_t)n + k], 0});
+    weigh_reverse(n, n, L, X, W);
+}
+
+static inline void multiply_free(int32_t stride, const double *A, const double *x, double *y)
+{
+    double sum[FREE] = {0};
+    for (int j = 0; j < FREE; j++)
+    {
+        const double *a = A + j * (int64_t)stride;
+        sum[j] += a[j] * x[j];
+        for (int i = j + 1; i < FREE; i++)
+        {
+            sum[i] += a[i] * x[j];
+            sum[j] += a[i] * x[i];
+        }
+    }
+    for (int i = 0; i < FREE; i++)
+        y[i] = sum[i];
+}
+
 static void multiply(int32_t n, int32_t stride, const double *A, const double *x, double *y)
 {
+    if (n == FREE)
+    {
+        multiply_free(stride, A, x, y);
+        return;
+    }
     for (int32_t i = 0; i < n; i++)
         y[i] = 0;
     for (int32_t j = 0; j < n; j++)
@@ -289,8 +403,50 @@ static inline void add_rates(int32_t n, int32_t begin, int32_t end, const double
             out[r] += J[r * (int64_t)n + k] * *x;
 }
 
+static inline __attribute__((always_inline)) void rates_free(int sides, const int32_t *at, const double *J,
+                                                             const double *x, double *out)
+{
+    const int n = FREE * sides;
+    td4 sum[3] = {{0}, {0}, {0}};
+    for (int s = 0; s < sides; s++)
+    {
+        const double *v = x + at[FREE * s], *from = J + FREE * s;
+        td4 a = td4_load(v), b = load_two(v + 4);
+        for (int r = 0; r < 3; r++)
+            sum[r] += td4_load(from + r * n) * a + load_two(from + r * n + 4) * b;
+    }
+    for (int r = 0; r < 3; r++)
+        out[r] = (sum[r][0] + sum[r][1]) + (sum[r][2] + sum[r][3]);
+}
+
+static inline __attribute__((always_inline)) void forces_free(int sides, const int32_t *at, const double *J,
+                                                              const double *g, double *f)
+{
+    const int n = FREE * sides;
+    for (int s = 0; s < sides; s++)
+    {
+        double *to = f + at[FREE * s];
+        const double *from = J + FREE * s;
+        td4_store(to, td4_load(to) + g[0] * td4_load(from) + g[1] * td4_load(from + n) + g[2] * td4_load(from + 2 * n));
+        td4 rest = load_two(to + 4) + g[0] * load_two(from + 4) + g[1] * load_two(from + n + 4) +
+                   g[2] * load_two(from + 2 * n + 4);
+        to[4] = rest[0];
+        to[5] = rest[1];
+    }
+}
+
 static void rates(int32_t n, int32_t split, const int32_t *at, const double *J, const double *x, double *out)
 {
+    if (split == FREE && n == 2 * FREE)
+    {
+        rates_free(2, at, J, x, out);
+        return;
+    }
+    if (split == FREE && n == FREE)
+    {
+        rates_free(1, at, J, x, out);
+        return;
+    }
     td4 sum[3] = {{0}, {0}, {0}};
     out[0] = out[1] = out[2] = 0;
     add_rates(n, 0, split, J, x + at[0], sum, out);
@@ -312,9 +468,20 @@ static inline void add_forces(int32_t n, int32_t begin, int32_t end, const doubl
 
 static void forces(int32_t n, int32_t split, const int32_t *at, const double *J, const double *g, double *f)
 {
+    if (split == FREE && n == 2 * FREE)
+    {
+        forces_free(2, at, J, g, f);
+        return;
+    }
+    if (split == FREE && n == FREE)
+    {
+        forces_free(1, at, J, g, f);
+        return;
+    }
     add_forces(n, 0, split, J, g, f + at[0]);
     if (split < n)
         add_forces(n, split, n, J, g, f + at[split]);
 }
 
-const tdEnvelopeKernel TD_ISA(td_envelope_kernel) = {factor, solve, add, weigh, weigh_reverse, multiply, rates, forces};
+const tdEnvelopeKernel TD_ISA(td_envelope_kernel) = {factor,      solve,      add,      weigh, weigh_reverse,
+                                                     weigh_whole, weigh_free, multiply, rates, forces};

@@ -96,10 +96,11 @@ int32_t td_problem_row(tdProblem *problem, tdOwner owner, tdSapKind kind, int ro
 tdSapSide *td_problem_side(tdProblem *problem, int32_t block, int32_t most, double **J, int32_t **columns)
 {
     tdSapConstraint *constraint = &problem->constraints[problem->n_constraints - 1];
-    *J = td_stack_take(&problem->entries, constraint->law.rows * (int64_t)most, sizeof **J);
-    *columns = td_stack_take(&problem->entries, most, sizeof **columns);
-    if (*J == NULL || *columns == NULL)
+    int64_t numbers = constraint->law.rows * (int64_t)most;
+    *J = td_stack_take(&problem->entries, numbers + (most + 1) / 2, sizeof **J); // the columns stand behind
+    if (*J == NULL)
         return NULL;
+    *columns = (int32_t *)(*J + numbers);
     tdSapSide *side = &constraint->side[constraint->sides++];
     *side = (tdSapSide){.block = block, .count = most, .columns = *columns, .J = *J};
     return side;

@@ -175,6 +175,51 @@ static bool fill_islands(tdStack *stack, const tdSapProblem *problem, const isla
     return true;
 }
 
+#define ORDERED 64 // blocks, at most
+
+// An order of blocks in which rows of the envelope are short: always the block that brings the fewest new neighbours
+// (I. P. King 1970), of several the one whose row would begin first. Bodies need not be numbered as they touch.
+static void order_blocks(const tdSapProblem *problem, const islandCut *cut, tdSapIsland *island)
+{
+    int n = island->n_members;
+    uint64_t near[ORDERED] = {0}, done = 0, front = 0, all = n < 64 ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0);
+    int32_t begin[ORDERED], next = 0;
+    if (n < 3 || n > ORDERED)
+        return;
+    for (int k = 0; k < n; k++)
+    {
+        cut->first[island->members[k].block] = k; // for the moment its number
+        begin[k] = INT32_MAX;
+    }
+    for (int32_t l = 0; l < island->n_links; l++)
+    {
+        const tdSapConstraint *c = &problem->constraints[island->links[l].constraint];
+        int32_t a = cut->first[c->side[0].block], b = c->sides == 2 ? cut->first[c->side[1].block] : a;
+        near[a] |= UINT64_C(1) << b;
+        near[b] |= UINT64_C(1) << a;
+    }
+    for (int k = 0; k < n; k++)
+    {
+        int best = -1, least = 0;
+        for (uint64_t left = front != 0 ? front : all & ~done; left != 0; left &= left - 1)
+        {
+            int b = __builtin_ctzll(left), cost = __builtin_popcountll(near[b] & ~(done | front));
+            if (best >= 0 && (cost > least || (cost == least && begin[b] >= begin[best])))
+                continue;
+            best = b;
+            least = cost;
+        }
+        for (uint64_t left = near[best] & ~(done | front); left != 0; left &= left - 1)
+            begin[__builtin_ctzll(left)] = k;
+        done |= UINT64_C(1) << best;
+        front = (front | near[best]) & ~done;
+        island->members[best].first = next;
+        next += problem->blocks[island->members[best].block].n;
+    }
+    for (int k = 0; k < n; k++)
+        cut->first[island->members[k].block] = island->members[k].first;
+}
+
 static bool take_vectors(tdStack *stack, const tdSapProblem *problem, tdSapIsland *island)
 {
     double **vectors[] = {&island->v,     &island->v_star,   &island->q,  &island->p,
@@ -219,10 +264,13 @@ tdStatus td_sap_plan(tdSap *sap, const tdSapProblem *problem, tdSapStructure str
     for (int32_t i = 0; i < out->n_islands && good; i++)
     {
         tdSapIsland *island = &out->islands[i];
+        bool sparse = has_sparse(problem, island), whole = structure == TD_SAP_AUTO && !sparse;
         good = take_vectors(stack, problem, island);
-        if (good && has_sparse(problem, island))
+        if (whole)
+            order_blocks(problem, &map, island);
+        if (good && sparse)
             TD_TRY(td_sap_sparse_order(sap, problem, map.first, island, error));
-        else if (good && structure == TD_SAP_AUTO && td_sap_is_small(stack, problem, map.first, island))
+        else if (good && whole && td_sap_is_small(stack, problem, map.first, island))
             good = td_sap_small_order(stack, problem, map.first, island);
         else
             good = good && td_sap_order(stack, problem, structure, map.first, island);

@@ -7,6 +7,17 @@
 #pragma once
 #include "solve/sap.h"
 
+#define TD_SAP_FREE 6 // coordinates of a free body
+
+/// Whether a constraint has three rows over all velocities of one free body, or of two.
+static inline bool td_sap_is_free(const tdSapConstraint *c)
+{
+    bool all = c->law.rows == TD_SAP_ROWS && (c->sides == 1 || c->side[0].block != c->side[1].block);
+    for (int s = 0; s < c->sides && all; s++)
+        all = c->side[s].columns == NULL && c->side[s].count == TD_SAP_FREE;
+    return all;
+}
+
 // ---------------------------------------------------------------- plan
 
 /// Where sorted places fall into one supernode: places [begin, end) are its columns, and all from `begin` on its rows.

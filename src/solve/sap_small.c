@@ -40,6 +40,16 @@ void td_envelope_weigh_reverse(int32_t n, int32_t end, const double *L, double *
     kernel()->weigh_reverse(n, end, L, X, W);
 }
 
+void td_envelope_weigh_whole(int32_t n, const double *L, const double *J, double *X, double W[9])
+{
+    kernel()->weigh_whole(n, L, J, X, W);
+}
+
+void td_envelope_weigh_free(int sides, const double *const *L, const double *const *J, double W[9])
+{
+    kernel()->weigh_free(sides, L, J, W);
+}
+
 void td_envelope_multiply(int32_t n, int32_t stride, const double *A, const double *x, double *y)
 {
     kernel()->multiply(n, stride, A, x, y);
@@ -160,6 +170,32 @@ static bool gather(tdStack *stack, const tdSapConstraint *c, const int32_t *firs
     return true;
 }
 
+#define FREE TD_SAP_FREE
+
+// The same of three rows over all velocities of one or two free bodies.
+static bool gather_free(tdStack *stack, const tdSapConstraint *c, const int32_t *first, tdSapLink *link)
+{
+    int lower = c->sides == 2 && first[c->side[1].block] < first[c->side[0].block];
+    int32_t n = FREE * c->sides;
+    link->J = TD_STACK_TAKE(stack, double, (int64_t)TD_SAP_ROWS *n + n / 2);
+    if (stack->failed)
+        return false;
+    link->patch.at = (int32_t *)(link->J + (int64_t)TD_SAP_ROWS * n);
+    link->patch.n = n;
+    link->split = FREE;
+    link->lumped = true;
+    for (int s = 0; s < c->sides; s++)
+    {
+        const tdSapSide *side = &c->side[s ^ lower];
+        int32_t begin = first[side->block], *at = link->patch.at + FREE * s;
+        for (int r = 0; r < TD_SAP_ROWS; r++)
+            memcpy(link->J + r * n + FREE * s, side->J + FREE * (size_t)r, FREE * sizeof *side->J);
+        for (int32_t j = 0; j < FREE; j++)
+            at[j] = begin + j;
+    }
+    return true;
+}
+
 static bool gather_links(tdStack *stack, const tdSapProblem *problem, const int32_t *first, tdSapIsland *island,
                          const int32_t *natural)
 {
@@ -167,6 +203,12 @@ static bool gather_links(tdStack *stack, const tdSapProblem *problem, const int3
     {
         tdSapLink *link = &island->links[l];
         const tdSapConstraint *c = &problem->constraints[link->constraint];
+        if (td_sap_is_free(c))
+        {
+            if (!gather_free(stack, c, first, link))
+                return false;
+            continue;
+        }
         bool apart = c->sides == 1 || c->side[0].block != c->side[1].block;
         bool plain = apart && ascends(&c->side[0]) && (c->sides == 1 || ascends(&c->side[1]));
         if (!plain)

@@ -32,6 +32,7 @@ typedef struct weightWork
     const double *const *factors;
     tdSapWeighing how;
     blockShare *share;
+    double *w;
 } weightWork;
 
 // X = J_i' over the block, summed over the constraint's sides on it.
@@ -156,6 +157,13 @@ static void weigh_few(const tdSapConstraint *c, int32_t block, int32_t n, const 
     int rows = c->law.rows;
     int32_t begin = n, end = 0; // columns outside are zero; those before the first stay so, in reverse those behind
     double few[TD_SAP_ROWS * TD_SAP_ROWS], *all = rows == TD_SAP_ROWS ? W : few;
+    const tdSapSide *only = c->side[0].block == block ? &c->side[0] : &c->side[1];
+    bool both = c->sides == 2 && c->side[0].block == c->side[1].block;
+    if (reverse != NULL && rows == TD_SAP_ROWS && only->columns == NULL && !both)
+    {
+        td_envelope_weigh_whole(n, reverse, only->J, X, W);
+        return;
+    }
     memset(X, 0, 4 * (size_t)n * sizeof *X);
     for (int s = 0; s < c->sides; s++)
     {
@@ -263,6 +271,68 @@ static bool is_second_on_block(const tdSapConstraint *c, int s)
     return s == 1 && c->side[1].block == c->side[0].block;
 }
 
+// ---------------------------------------------------------------- small blocks
+
+// Whether all blocks are small and have their factors: then constraints are weighed one by one, without any lists.
+static bool are_small(const weightWork *work)
+{
+    bool small = work->how == TD_SAP_EXACT;
+    for (int32_t b = 0; b < work->problem->n_blocks && small; b++)
+    {
+        const tdSapBlock *block = &work->problem->blocks[b];
+        small = block->sparse == NULL && block->n <= SMALL &&
+                (block->reverse != NULL || (work->factors != NULL && work->factors[b] != NULL));
+    }
+    return small;
+}
+
+// Of one or two free bodies; false: they have other factors.
+static bool weigh_free(const tdSapProblem *problem, const tdSapConstraint *c, double *W)
+{
+    const double *L[2] = {0}, *J[2] = {0};
+    for (int s = 0; s < c->sides; s++)
+    {
+        L[s] = problem->blocks[c->side[s].block].reverse;
+        J[s] = c->side[s].J;
+        if (L[s] == NULL)
+            return false;
+    }
+    td_envelope_weigh_free(c->sides, L, J, W);
+    return true;
+}
+
+#define RUN 32 // constraints that are weighed in one go
+
+static void weigh_run(void *context, int run)
+{
+    const weightWork *work = context;
+    const tdSapProblem *problem = work->problem;
+    int32_t first = run * RUN, last = first + RUN < problem->n_constraints ? first + RUN : problem->n_constraints;
+    double X[4 * SMALL], mine[TD_SAP_ROWS * TD_SAP_ROWS];
+    for (int32_t i = first; i < last; i++)
+    {
+        const tdSapConstraint *c = &problem->constraints[i];
+        int entries = c->law.rows * c->law.rows;
+        double W[TD_SAP_ROWS * TD_SAP_ROWS] = {0};
+        if (td_sap_is_free(c) && weigh_free(problem, c, W))
+        {
+            work->w[i] = td_sap_weight(TD_SAP_ROWS, W);
+            continue;
+        }
+        for (int s = 0; s < c->sides; s++)
+        {
+            int32_t b = c->side[s].block;
+            const tdSapBlock *block = &problem->blocks[b];
+            if (is_second_on_block(c, s) || block->n == 0)
+                continue;
+            weigh_few(c, b, block->n, block->reverse == NULL ? work->factors[b] : NULL, block->reverse, X, mine);
+            for (int k = 0; k < entries; k++)
+                W[k] += mine[k];
+        }
+        work->w[i] = td_sap_weight(c->law.rows, W);
+    }
+}
+
 static bool take_shares(tdStack *stack, weightWork *work)
 {
     const tdSapProblem *problem = work->problem;
@@ -316,8 +386,13 @@ static bool take_shares(tdStack *stack, weightWork *work)
 tdStatus td_sap_weights(tdSap *sap, tdTasks *tasks, const tdSapProblem *problem, tdSapWeighing how,
                         const double *const *factors, double *w, tdError *error)
 {
-    weightWork work = {.problem = problem, .factors = factors, .how = how};
+    weightWork work = {.problem = problem, .factors = factors, .how = how, .w = w};
     TD_TRY(td_sap_check(problem, false, error));
+    if (are_small(&work))
+    {
+        td_parallel(tasks, (problem->n_constraints + RUN - 1) / RUN, weigh_run, &work);
+        return TD_OK;
+    }
     td_stack_reset(&sap->stack);
     if (!take_shares(&sap->stack, &work))
         return td_fail_memory(error, "the contact problem");

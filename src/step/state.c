@@ -62,19 +62,34 @@ static tdStatus take_vectors(const tdModel *model, tdState *state, tdError *erro
     return TD_OK;
 }
 
+// In front of its arena.
+#define STATE_BYTES ((sizeof(tdState) + TD_ALIGN - 1) / TD_ALIGN * TD_ALIGN)
+
+size_t td_state_home(const tdState *state)
+{
+    return STATE_BYTES + td_arena_room(&state->arena);
+}
+
 static tdStatus create(const tdModel *model, const tdSettings *settings, bool pool, const tdState *like, tdRoom *room,
-                       tdState **out, tdError *error)
+                       tdTasks *tasks, void *home, size_t bytes, tdState **out, tdError *error)
 {
     *out = NULL;
-    tdState *state = td_take(1, sizeof *state);
+    tdState *state = home != NULL ? home : td_take(1, sizeof *state);
     if (state == NULL)
         return td_fail_memory(error, "the state");
+    if (home != NULL)
+    {
+        *state = (tdState){.lent = true};
+        td_arena_lend(&state->arena, (char *)home + STATE_BYTES, bytes - STATE_BYTES);
+    }
     state->settings = settings != NULL ? *settings : td_default_settings();
     state->isa = td_isa_pick(state->settings.portable);
     state->model = model;
     state->weight = 1;
-    tdStatus status = pool ? td_tasks_create(state->settings.threads, &state->tasks, error)
-                           : td_tasks_create_within(&state->tasks, error);
+    state->tasks = tasks;
+    tdStatus status = tasks != NULL ? TD_OK
+                      : pool        ? td_tasks_create(state->settings.threads, &state->tasks, error)
+                                    : td_tasks_create_within(&state->tasks, error);
     if (status == TD_OK && room != NULL && !td_room_enter(&state->arena, room))
         status = td_fail_memory(error, "the state");
     if (status == TD_OK)
@@ -101,6 +116,8 @@ static tdStatus create(const tdModel *model, const tdSettings *settings, bool po
         status = td_state_begin_with(model, state, like, error);
     if (status != TD_OK)
     {
+        if (tasks != NULL)
+            state->tasks = NULL;
         td_state_free(state);
         return status;
     }
@@ -110,19 +127,19 @@ static tdStatus create(const tdModel *model, const tdSettings *settings, bool po
 
 tdStatus td_state_create(const tdModel *model, const tdSettings *settings, tdState **out, tdError *error)
 {
-    return create(model, settings, true, NULL, NULL, out, error);
+    return create(model, settings, true, NULL, NULL, NULL, NULL, 0, out, error);
 }
 
 tdStatus td_state_create_like(const tdModel *model, const tdSettings *settings, const tdState *like, tdState **out,
                               tdError *error)
 {
-    return create(model, settings, false, like, NULL, out, error);
+    return create(model, settings, false, like, NULL, NULL, NULL, 0, out, error);
 }
 
 tdStatus td_state_create_in(const tdModel *model, const tdSettings *settings, const tdState *like, tdRoom *room,
-                            tdState **out, tdError *error)
+                            tdTasks *tasks, void *home, size_t bytes, tdState **out, tdError *error)
 {
-    return create(model, settings, false, like, room, out, error);
+    return create(model, settings, false, like, room, tasks, home, bytes, out, error);
 }
 
 void td_state_free(tdState *state)
@@ -136,8 +153,10 @@ void td_state_free(tdState *state)
     td_problem_free(state->problem);
     td_tasks_free(state->tasks);
     free(state->before);
+    bool lent = state->lent;
     td_arena_free(&state->arena);
-    free(state);
+    if (!lent)
+        free(state);
 }
 
 int td_state_most_arrays(const tdModel *model)

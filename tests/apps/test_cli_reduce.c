@@ -311,6 +311,10 @@ static void test_memory(void **state)
     assert_int_equal(run_command("reduce", "thick.yaml --work nothing --job 9/9 --json --quiet"), 0);
     double scene = json_number("peak_rss");
     assert_refuses("reduce", "thick.yaml -o thick.h5 --memory '16 MB' --quiet", 5, "one trajectory at a time takes");
+    // Without the option what the scene allows for is not kept, and that is said.
+    assert_int_equal(run_command("reduce", "thick.yaml --work nothing --job 9/9 --set 'reduction.memory=16 MB' --json"),
+                     0);
+    assert_says("stderr.txt", "more than the 0.016 GB of reduction.memory");
     // Four trajectories at a time would take three times as much.
     assert_int_equal(
         run_command("reduce", "thick.yaml -o thick.h5 --memory '30 MB' --threads 6 --json --quiet --accept"), 0);

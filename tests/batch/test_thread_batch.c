@@ -5,6 +5,9 @@
 #include "base/file.h"
 #include "core/state.h"
 
+#include <limits.h>
+#include <pthread.h>
+
 #define OWN TD_SOURCE_DIR "/tests/golden/scenes/"
 
 static tdModel *load(const char *scene, const char *rom)
@@ -562,6 +565,40 @@ static bool cancel_at_once(void *user)
     return true;
 }
 
+static bool cancel_in_one_thread(void *user)
+{
+    return pthread_equal(*(pthread_t *)user, pthread_self());
+}
+
+// A signal reaches one thread, and the others step for a long time on one row.
+static void test_cancelled_in_one_thread(void **unused)
+{
+    (void)unused;
+    tdModel *model = arm();
+    tdBatch *batch = NULL;
+    tdError error = {0};
+    pthread_t self = pthread_self();
+    tdSettings settings = td_default_settings();
+    settings.threads = 3;
+    settings.cancel = cancel_in_one_thread;
+    settings.cancel_user = &self;
+    assert_ok(td_batch_create(model, &settings, 64, &batch, &error), error);
+    int32_t status[64], steps[64];
+    tdRollout rollout = td_default_rollout();
+    rollout.hold = INT_MAX; // days
+    rollout.status = status;
+    rollout.steps = steps;
+    assert_int_equal(td_batch_rollout(batch, &rollout, &error), TD_CANCELLED);
+    for (int i = 0; i < 64; i++)
+    {
+        assert_int_equal(status[i], TD_CANCELLED);
+        assert_int_equal(steps[i], td_state_steps(td_batch_state(batch, i)));
+        assert_int_equal(td_batch_error(batch, i)->status, TD_OK);
+    }
+    td_batch_free(batch);
+    td_model_free(model);
+}
+
 static void test_bad_calls(void **unused)
 {
     (void)unused;
@@ -593,11 +630,17 @@ static void test_bad_calls(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone_or_not),         cmocka_unit_test(test_by_turns),
-        cmocka_unit_test(test_laws_by_turns),        cmocka_unit_test(test_outputs),
-        cmocka_unit_test(test_contact_forces),       cmocka_unit_test(test_failures_stay_alone),
-        cmocka_unit_test(test_parameters_and_masks), cmocka_unit_test(test_delay),
-        cmocka_unit_test(test_states_of_all),        cmocka_unit_test(test_bad_calls),
+        cmocka_unit_test(test_alone_or_not),
+        cmocka_unit_test(test_by_turns),
+        cmocka_unit_test(test_laws_by_turns),
+        cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_contact_forces),
+        cmocka_unit_test(test_failures_stay_alone),
+        cmocka_unit_test(test_parameters_and_masks),
+        cmocka_unit_test(test_delay),
+        cmocka_unit_test(test_states_of_all),
+        cmocka_unit_test(test_cancelled_in_one_thread),
+        cmocka_unit_test(test_bad_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,6 +306,63 @@ static void order_on_trees(void **unused)
     }
 }
 
+// ---------------------------------------------------------------- a body alone
+
+#define BODY                                                                                                           \
+    "<link name=\"body\"><inertial><mass value=\"2\"/><inertia ixx=\"0.02\" iyy=\"0.03\" izz=\"0.045\" ixy=\"0.002\" " \
+    "ixz=\"-0.003\" iyz=\"0.001\"/></inertial><collision><geometry><box size=\"0.2 0.3 0.4\"/></geometry></collision>" \
+    "</link>"
+#define EYE "<link name=\"eye\"/>" JOINT("f", "fixed", "body", "eye", "0.1 0 0", "0 0 1", "")
+
+// One free link has closed forms of its own: mass matrix, spin, rows of contact. With a link more that weighs nothing
+// it is a tree like all others, and moves in the same way.
+static void alone_as_a_tree(void **unused)
+{
+    (void)unused;
+    static const struct
+    {
+        const char *settings, *rest;
+        double time;
+    } cases[] = {
+        {"integrator: {method: backward_euler}", "", 0.5},
+        {"integrator: {method: midpoint}", "", 0.5},
+        {"contact: {friction: 0.5}", "  - {name: floor, type: rigid, shape: {plane: true}, fixed: true}", 0.3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    {
+        char settings[200];
+        robotSums end[2];
+        bool touched[2] = {false, false};
+        snprintf(settings, sizeof settings, "gravity: [0, 0, -9.81]\ntime_step: 2 ms\nsteps: 1\n%s", cases[i].settings);
+        for (int tree = 0; tree < 2; tree++)
+        {
+            tdModel *model = robot_model(tree ? ROBOT(BODY EYE) : ROBOT(BODY), settings,
+                                         "base: free, transform: {translate: [0, 0, 0.4]}, velocity: [0.5, 0.2, 0], "
+                                         "angular_velocity: [3 rad/s, -2 rad/s, 4 rad/s]",
+                                         cases[i].rest);
+            tdState *state = robot_state(model);
+            assert_int_equal(td_articulated_of(&model->bodies[0])->alone, !tree);
+            for (int k = 0; k < (int)lround(cases[i].time / 2e-3); k++)
+            {
+                robot_steps(model, state, 1);
+                touched[tree] = touched[tree] || td_state_report(state)->contacts_active > 0;
+            }
+            end[tree] = robot_sums(model, state, 0);
+            td_state_free(state);
+            td_model_free(model);
+        }
+        assert_true(touched[0] == touched[1] && touched[0] == (cases[i].rest[0] != '\0'));
+        printf("alone and as a tree: energies %.9g and %.9g J\n", end[0].kinetic, end[1].kinetic);
+        assert_near(end[0].kinetic, end[1].kinetic, 1e-9 * end[1].kinetic);
+        for (int k = 0; k < 3; k++)
+        {
+            assert_near(end[0].center[k], end[1].center[k], 1e-9);
+            assert_near(end[0].linear[k], end[1].linear[k], 1e-9 * 2);
+            assert_near(end[0].angular[k], end[1].angular[k], 1e-9);
+        }
+    }
+}
+
 // ---------------------------------------------------------------- refused
 
 static void rk4_is_for_references(void **unused)
@@ -338,7 +395,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gyration_is_skew),      cmocka_unit_test(hanging_stiffness), cmocka_unit_test(energy_stays),
         cmocka_unit_test(steps_too_long),        cmocka_unit_test(random_trees),      cmocka_unit_test(order_on_trees),
-        cmocka_unit_test(rk4_is_for_references), cmocka_unit_test(order_with_forces),
+        cmocka_unit_test(rk4_is_for_references), cmocka_unit_test(order_with_forces), cmocka_unit_test(alone_as_a_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

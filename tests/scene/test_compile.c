@@ -404,6 +404,28 @@ static int64_t chosen_by(const char *selector, const char *more, int type)
     return n;
 }
 
+// The body has its total_mass, whatever else is in it and on it.
+static void total_mass_of_parts(void **state)
+{
+    (void)state;
+#define WHOLE(mass, parts)                                                                                             \
+    HEAD "  - name: block\n    mesh: {box: [[0, 0, 0], [3, 2, 2]], cells: [3, 2, 2]}\n"                                \
+         "    material: {law: linear, young: 1e5, poisson: 0.3, total_mass: " mass "}\n    materials: [" parts "]\n"
+#define SKIN "{plane: {point: [3, 0, 0], normal: [1, 0, 0]}, element: membrane, thickness: 0.1, " OTHER "}"
+    // A third of other material, 4,000 kg, and a skin of 400 kg.
+    tdModel *model = scene_model("%s", WHOLE("10000", "{box: [[0, 0, 0], [1, 2, 2]], " OTHER "}, " SKIN));
+    const tdSoft *soft = scene_soft(model);
+    assert_near(soft->total_mass, 10000, 1e-8);
+    int own = 0;
+    for (int b = 0; b < soft->n_blocks; b++)
+        own += fabs(soft->blocks[b].material.density - 5600.0 / 8) < 1e-9;
+    assert_int_equal(own, 1);
+    td_model_free(model);
+    refuse(WHOLE("4000", "{box: [[0, 0, 0], [1, 2, 2]], " OTHER "}, " SKIN), 7, "total_mass",
+           "its 'total_mass' is 4000 kg", "alone weigh 4400 kg");
+    refuse(WHOLE("1", "{all: true, " OTHER "}"), 7, "total_mass", "no element is left", "give 'density'");
+}
+
 static void materials_by_place(void **state)
 {
     (void)state;
@@ -554,6 +576,7 @@ int main(void)
         cmocka_unit_test(bad_meshes_are_named),
         cmocka_unit_test(odd_meshes_are_mended_with_a_warning),
         cmocka_unit_test(near_incompressible_is_warned_about),
+        cmocka_unit_test(total_mass_of_parts),
         cmocka_unit_test(materials_by_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,14 +148,15 @@ static void failure_leaves_no_trace(void **unused)
 static void failed_start_leaves_no_trace(void **unused)
 {
     (void)unused;
-    tdModel *model = scene_model("tendril: 1\ntime_step: 2 ms\nsteps: 10\nintegrator: {method: newmark}\nbodies:\n"
-                                 "  - name: jelly\n    mesh: {box: [[0, 0, 0], [0.03, 0.06, 0.11]], cells: [1, 2, 2]}\n"
-                                 "    material: {law: linear, young: 1e5, poisson: 0.3, density: 1000}\n"
-                                 "    fixed: [{group: xmin}]\nactuators:\n"
-                                 "  - {name: a, type: cable, body: jelly, path: [[0, 0.03, 0.01], [0.03, 0.013, 0.1]], "
-                                 "drive: displacement}\n"
-                                 "  - {name: b, type: rotation, body: jelly, group: xmax, axis: [0.7, 0.9, 0.6], center: "
-                                 "[0.03, 0.03, 0.05], drive: angle}\n");
+    tdModel *model =
+        scene_model("tendril: 1\ntime_step: 2 ms\nsteps: 10\nintegrator: {method: newmark}\nbodies:\n"
+                    "  - name: jelly\n    mesh: {box: [[0, 0, 0], [0.03, 0.06, 0.11]], cells: [1, 2, 2]}\n"
+                    "    material: {law: linear, young: 1e5, poisson: 0.3, density: 1000}\n"
+                    "    fixed: [{group: xmin}]\nactuators:\n"
+                    "  - {name: a, type: cable, body: jelly, path: [[0, 0.03, 0.01], [0.03, 0.013, 0.1]], "
+                    "drive: displacement}\n"
+                    "  - {name: b, type: rotation, body: jelly, group: xmax, axis: [0.7, 0.9, 0.6], center: "
+                    "[0.03, 0.03, 0.05], drive: angle}\n");
     tdState *state = scene_state(model), *other = scene_state(model);
     td_state_set_input(model, state, 0, 0.01);
     assert_int_equal(td_step(model, state), TD_ERROR_NUMERIC);

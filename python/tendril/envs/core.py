@@ -49,7 +49,7 @@ class VectorEnv(_VectorBase):
         self.num_envs = self.robots = int(robots)
         self.hold, self.max_steps, self.autoreset = int(hold), int(max_steps), autoreset
         if autoreset not in AUTORESET:
-            raise UsageError(f"autoreset is '{autoreset}', and one of {', '.join(AUTORESET)} is wanted")
+            raise UsageError(f"autoreset is '{autoreset}', and one of {', '.join(AUTORESET)} is expected")
         self.randomize = dict(randomize or {})
         for name, bounds in self.randomize.items():
             low, high = bounds
@@ -132,7 +132,7 @@ class VectorEnv(_VectorBase):
         """Takes an action (robots, actions): observations, rewards, terminated, truncated, infos."""
         actions = np.asarray(actions, float)
         if actions.shape != self.action_space.shape:
-            raise UsageError(f"actions have the shape {actions.shape}, and {self.action_space.shape} is wanted")
+            raise UsageError(f"actions have the shape {actions.shape}, and {self.action_space.shape} is expected")
         if not np.isfinite(actions).all():
             raise UsageError("an action is not finite")
         fresh = self._ended if self.autoreset == "next_step" else np.zeros(self.robots, bool)
@@ -183,7 +183,7 @@ class Env(_EnvBase):
         """Takes an action: observation, reward, terminated, truncated, info."""
         action = np.asarray(action, float)
         if action.shape != self.action_space.shape:
-            raise UsageError(f"the action has the shape {action.shape}, and {self.action_space.shape} is wanted")
+            raise UsageError(f"the action has the shape {action.shape}, and {self.action_space.shape} is expected")
         obs, rewards, terminated, truncated, infos = self.vector.step(action[None])
         return obs[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), {k: v[0] for k, v in infos.items()}
 

@@ -266,21 +266,27 @@ static tdStatus note_loads(tdJob *job, tdError *error)
     return TD_OK;
 }
 
-// A bound that was given is kept, or refused before any work. Without one, a trajectory takes what it takes.
+// A bound that was given on the command line is kept, or refused before any work. Without one, a trajectory takes what
+// it takes, which is said where it is more than the scene allows for.
 static tdStatus check_memory(const tdJob *job, tdError *error)
 {
     const tdSceneReduction *given = &job->model->scene.reduction;
-    double need = given->basis == TD_BASIS_SNAPSHOTS ? td_job_worker_bytes(job) : 0;
-    if (job->task->memory == 0 || need <= (double)given->memory)
+    double need = given->basis == TD_BASIS_SNAPSHOTS ? td_job_worker_bytes(job, true) : 0;
+    const char *instead = job->model->bodies[job->trainee.body].soft->linear.amg == NULL
+                              ? ", or 'solver: {type: amg}', which needs no factor"
+                              : "";
+    if (need <= (double)given->memory)
         return TD_OK;
-    return td_fail_at(
-        error, TD_ERROR_MEMORY, job->model->scene.file, given->line, "reduction",
-        "one trajectory at a time takes %.3g MB beside the scene, and --memory allows %.3g MB; allow more, "
-        "or use a coarser mesh%s",
-        1e-6 * need, 1e-6 * (double)given->memory,
-        job->model->bodies[job->trainee.body].soft->linear.amg == NULL
-            ? ", or 'solver: {type: amg}', which needs no factor"
-            : "");
+    if (job->task->memory > 0)
+        return td_fail_at(error, TD_ERROR_MEMORY, job->model->scene.file, given->line, "reduction",
+                          "one trajectory at a time takes %.3g MB beside the scene, and --memory allows %.3g MB; allow "
+                          "more, or use a coarser mesh%s",
+                          1e-6 * need, 1e-6 * (double)given->memory, instead);
+    td_log(&job->task->settings, TD_LOG_WARNING,
+           "each trajectory needs up to %.3g GB, more than the %.3g GB of reduction.memory; make sure that there is as "
+           "much, or use a coarser mesh%s",
+           1e-9 * need, 1e-9 * (double)given->memory, instead);
+    return TD_OK;
 }
 
 static tdStatus plan(tdJob *job, tdError *error)

@@ -120,8 +120,8 @@ tdStatus td_job_visit_some(tdJob *job, const char *name, const tdSamplePath *pat
 /// One trajectory of a path: computes it and leaves its part, or finds that another process has.
 tdStatus td_job_compute(tdJob *job, const tdSettings *settings, const char *name, const tdSamplePath *path,
                         int trajectory, bool positions, tdError *error);
-/// What one trajectory at a time takes: its states and its snapshots [bytes].
-double td_job_worker_bytes(const tdJob *job);
+/// What one trajectory at a time takes: its states and its snapshots [bytes]. most: also where it has to settle.
+double td_job_worker_bytes(const tdJob *job, bool most);
 /// How many trajectories at a time: as memory allows, `count` at most. threads: of each of them.
 int td_job_workers(const tdJob *job, int64_t count, int *threads);
 

@@ -230,7 +230,7 @@ tdStatus td_job_visit(tdJob *job, const char *name, const tdSamplePath *path, bo
     return td_job_visit_some(job, name, path, 0, NULL, positions, error);
 }
 
-double td_job_worker_bytes(const tdJob *job)
+double td_job_worker_bytes(const tdJob *job, bool most)
 {
     tdJobWay ways[TD_JOB_WAYS];
     int n = td_job_ways(job, ways);
@@ -242,7 +242,7 @@ double td_job_worker_bytes(const tdJob *job)
             longest = fmax(longest, 8 * each * (double)places_of(ways[w].path, t));
         }
     // Where it has to settle, there is a moving state beside the static one. A tenth is for what is not counted.
-    double states = job->task->memory > 0 ? 2.2 : 1;
+    double states = most ? 2.2 : 1;
     states += job->n_runs > 0; // the model of a run is its own
     return states * td_snapshot_memory(job->model) + longest;
 }
@@ -250,7 +250,7 @@ double td_job_worker_bytes(const tdJob *job)
 int td_job_workers(const tdJob *job, int64_t count, int *threads)
 {
     int all = td_tasks_threads(job->tasks);
-    double fits = (double)job->model->scene.reduction.memory / td_job_worker_bytes(job);
+    double fits = (double)job->model->scene.reduction.memory / td_job_worker_bytes(job, job->task->memory > 0);
     int workers = fits < all ? (int)fits : all;
     workers = workers < 1 ? 1 : workers < count ? workers : (int)count;
     *threads = all / workers;
