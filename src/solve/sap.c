@@ -66,19 +66,6 @@ static void multiply_small(const tdSapBlock *block, const double *x, double *y)
     }
 }
 
-// y = A x of a block by nodes.
-static void multiply_nodes(const tdSapIsland *island, const tdSapMember *member, const tdSapSparse *A, const double *x,
-                           double *y)
-{
-    int32_t n = member->patch.n;
-    double *in = member->wide[0], *out = member->wide[1];
-    for (int32_t i = 0; i < n; i++)
-        in[A->coord[i]] = x[member->first + i];
-    td_block_multiply(island->tasks, A->pattern, A->blocks, in, out, false);
-    for (int32_t i = 0; i < n; i++)
-        y[member->first + i] = out[A->coord[i]];
-}
-
 // y = A x
 void td_sap_multiply_A(const tdSapProblem *problem, const tdSapIsland *island, const double *x, double *y)
 {
@@ -93,7 +80,7 @@ void td_sap_multiply_A(const tdSapProblem *problem, const tdSapIsland *island, c
         }
         if (block->sparse != NULL && block->sparse->pattern != NULL)
         {
-            multiply_nodes(island, member, block->sparse, x, y);
+            td_sap_sparse_multiply_nodes(island, member, block->sparse, x, y);
             continue;
         }
         double *in = member->in, *out = member->out;
@@ -191,14 +178,6 @@ double td_sap_norm(const tdSapIsland *island, const double *a, const double *b)
         square += x * x;
     }
     return sqrt(square);
-}
-
-double td_sap_product(int32_t n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (int32_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
 }
 
 // ---------------------------------------------------------------- evaluation

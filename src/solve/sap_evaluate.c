@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost of the convex problem of contact and its gradient, block by block as they stand: for tests and reports.
-#include "solve/sap.h"
+// Products of vectors.
+#include "solve/sap_plan.h"
 
 #include <assert.h>
 
@@ -53,4 +54,12 @@ double td_sap_evaluate(const tdSapProblem *problem, double *gradient)
         }
     }
     return cost;
+}
+
+double td_sap_product(int32_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int32_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
 }

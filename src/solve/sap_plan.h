@@ -207,6 +207,9 @@ void td_sap_sparse_free(struct tdSapFactor *factors);
 void td_sap_sparse_start(tdSap *sap);
 /// y = A x of a sparse block.
 void td_sap_sparse_multiply(const tdSapSparse *A, int32_t n, const double *x, double *y);
+/// The same of a member's block by nodes, over the island.
+void td_sap_sparse_multiply_nodes(const tdSapIsland *island, const tdSapMember *member, const tdSapSparse *A,
+                                  const double *x, double *y);
 bool td_sap_sparse_factor(const tdSapProblem *problem, tdSapIsland *island, tdTasks *tasks, double shift);
 /// The next factor is made anew, whatever has changed since the last.
 void td_sap_sparse_renew(tdSapIsland *island);

@@ -25,6 +25,18 @@ void td_sap_sparse_multiply(const tdSapSparse *A, int32_t n, const double *x, do
     }
 }
 
+void td_sap_sparse_multiply_nodes(const tdSapIsland *island, const tdSapMember *member, const tdSapSparse *A,
+                                  const double *x, double *y)
+{
+    int32_t n = member->patch.n;
+    double *in = member->wide[0], *out = member->wide[1];
+    for (int32_t i = 0; i < n; i++)
+        in[A->coord[i]] = x[member->first + i];
+    td_block_multiply(island->tasks, A->pattern, A->blocks, in, out, false);
+    for (int32_t i = 0; i < n; i++)
+        y[member->first + i] = out[A->coord[i]];
+}
+
 static void assemble(const tdSapProblem *problem, tdSapIsland *island, double shift)
 {
     tdSapFactor *f = island->factor;
