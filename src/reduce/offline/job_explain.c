@@ -45,13 +45,21 @@ static bool is_listed(const Search *search, const double *values, int inputs)
     return false;
 }
 
-static void find_farthest(Search *search)
+void td_job_farthest(const tdJob *job, double *most)
 {
-    const tdModel *model = search->job->trainee.model;
-    const tdSamplePath *path = &search->job->path;
+    const tdModel *model = job->trainee.model;
+    const tdSamplePath *path = &job->path;
+    for (int a = 0; a < model->n_actuators; a++)
+        most[a] = 0;
     for (int64_t i = 0; i < path->count; i++)
         for (int a = 0; a < model->n_actuators; a++)
-            search->most[a] = fmax(search->most[a], fabs(path->values[i * path->n + model->actuators[a].input]));
+            most[a] = fmax(most[a], fabs(path->values[i * path->n + model->actuators[a].input]));
+}
+
+static void find_farthest(Search *search)
+{
+    const tdSamplePath *path = &search->job->path;
+    td_job_farthest(search->job, search->most);
     while (search->n < PLACES)
     {
         const double *best = NULL;
@@ -104,11 +112,13 @@ static bool reaches(const Search *search, double share)
     return reached;
 }
 
-static void write_ranges(const Search *search, double share, char *out, size_t size)
+static void write_ranges(const Search *search, double share, bool reached, char *out, size_t size)
 {
     const tdModel *model = search->job->trainee.model;
-    int n = snprintf(out, size, "within %.0f %% of the ranges %s (in SI units ", 100 * share,
-                     search->job->path.count <= SHORT ? "all of them have one" : "the farthest ones have one");
+    int n = snprintf(out, size, "within %.3g %% of the ranges %s (in SI units ", 100 * share,
+                     !reached                           ? "this was not seen"
+                     : search->job->path.count <= SHORT ? "all of them have one"
+                                                        : "the farthest ones have one");
     for (int a = 0; a < model->n_actuators && n > 0 && (size_t)n < size - 60; a++)
         n += snprintf(out + n, size - (size_t)n, "%s%.32s up to %.3g", a > 0 ? ", " : "", model->actuators[a].name,
                       share * search->most[a]);
@@ -213,7 +223,7 @@ static void note_opposed(const tdJob *job, char *out, size_t size)
     td_state_free(state);
 }
 
-void td_job_explain(const tdJob *job, char *out, size_t size)
+void td_job_explain(const tdJob *job, double most, char *out, size_t size)
 {
     const tdModel *model = job->trainee.model;
     Search search = {.job = job,
@@ -222,19 +232,20 @@ void td_job_explain(const tdJob *job, char *out, size_t size)
     snprintf(out, size, "use smaller ranges, or more steps_between");
     if (search.most != NULL && search.values != NULL && !job->trainee.touching)
         find_farthest(&search);
-    double low = 0, high = 1;
-    for (int k = 0; k < ROUNDS && search.n > 0; k++)
+    bool missing = job->report->failures > 0 || most == 1; // equilibria
+    double low = most < 1 && search.n > 0 && reaches(&search, most) ? most : 0, high = most;
+    for (int k = 0; k < ROUNDS && search.n > 0 && low < most; k++)
     {
         double share = 0.5 * (low + high);
         *(reaches(&search, share) ? &low : &high) = share;
     }
     if (low > 0)
-        write_ranges(&search, low, out, size);
+        write_ranges(&search, low, missing, out, size);
     else if (search.n > 0)
         snprintf(out, size, "there are failures even within a %dth of the ranges: check the scene at rest first",
                  1 << ROUNDS);
     size_t used = strlen(out);
-    if (used + 3 < size)
+    if (missing && used + 3 < size)
     {
         note_opposed(job, out + used + 2, size - used - 2);
         if (out[used + 2] != '\0')

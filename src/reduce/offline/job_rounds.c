@@ -317,7 +317,7 @@ void td_job_begin_round(tdJob *job)
     rom->phi = rom->sigma = rom->lambda = rom->low = rom->high = rom->spread = rom->P = rom->Q = rom->S = NULL;
     rom->domains = NULL;
     job->n_found = job->n_k = 0;
-    job->places = NULL;
+    job->places = job->motion = NULL;
     job->metric = NULL;
     job->rom.indicator_slope = job->rom.indicator_threshold = job->rom.distance_threshold = NAN;
     job->rom.indicator_offset = 0;

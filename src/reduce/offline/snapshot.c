@@ -276,9 +276,10 @@ tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *sett
         status = td_walker_visit(walker, place, path->weight[i], &reached, error);
         if (status != TD_OK)
             break;
-        if (reached)
+        bool wanted = path->every <= 1 || (i + 1 - path->start[trajectory]) % path->every == 0;
+        if (reached && wanted)
             keep(trainee, td_walker_nodes(walker, trainee->body), i, out);
-        else
+        else if (!reached)
             note_failure(trainee->model, walker, i, place, out);
         *stopped = !visited(user);
     }

@@ -344,9 +344,8 @@ static tdStatus press_on(tdWalker *walker, const double *place)
 
 // From where the body is to an equilibrium at the place: moving, and from close to it by Newton's method. Where that
 // fails the moving model goes on alone.
-static tdStatus go_settling(tdWalker *walker, const double *place, double weight, tdError *error)
+static tdStatus go_settling(tdWalker *walker, const double *place, int ramp, double weight, tdError *error)
 {
-    int ramp = walker->started ? RAMP_NEAR : RAMP;
     if (walker->walk.moving->touches)
         return press_on(walker, place);
     if (walker->walk.at_rest == walker->walk.moving)
@@ -377,12 +376,27 @@ tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, 
             status = change(walker, true, walker->at, walker->started ? before : weight, &why);
         walker->state->weight = weight;
         if (status == TD_OK)
-            status = go_settling(walker, values, weight, &why);
+            status = go_settling(walker, values, walker->started ? RAMP_NEAR : RAMP, weight, &why);
     }
     walker->started = true;
     memcpy(walker->at, values, (size_t)walker->walk.at_rest->n_inputs * sizeof(double));
     *reached = status == TD_OK;
     if (status != TD_OK && status != TD_ERROR_NUMERIC && error != NULL)
         *error = why.message[0] != '\0' ? why : td_state_report(walker->state)->error;
+    return status == TD_ERROR_NUMERIC ? TD_OK : status;
+}
+
+tdStatus td_walker_settle_from(tdWalker *walker, const double *values, int body, const double *coords, bool *reached,
+                               tdError *error)
+{
+    assert(walker->started && walker->walk.moving != NULL && !walker->walk.moving->touches);
+    tdStatus status = TD_OK;
+    *reached = false;
+    if (walker->state != walker->moving)
+        TD_TRY(change(walker, true, walker->at, walker->state->weight, error));
+    memset(walker->state->v, 0, (size_t)walker->walk.moving->coords * sizeof(double));
+    TD_TRY(td_state_set_coords(walker->walk.moving, walker->state, body, coords, NULL, NULL, error));
+    status = go_settling(walker, values, 0, walker->state->weight, error);
+    *reached = status == TD_OK;
     return status == TD_ERROR_NUMERIC ? TD_OK : status;
 }

@@ -31,6 +31,10 @@ void td_walker_free(tdWalker *walker);
 /// Goes to the place with these values of all inputs and a share of gravity. Not `reached`: there is no equilibrium, or
 /// none was found, and td_walker_why() tells the reason.
 tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, bool *reached, tdError *error);
+/// Where it stands at a place, to which it was led: settles there once more, from another shape of a body (coordinates as
+/// its model has them, held ones as they are), without velocity.
+tdStatus td_walker_settle_from(tdWalker *walker, const double *values, int body, const double *coords, bool *reached,
+                               tdError *error);
 const char *td_walker_why(const tdWalker *walker);
 /// Whether the reason is that it goes on moving: no step failed, and td_walker_report() is that of the last shape.
 bool td_walker_restless(const tdWalker *walker);
