@@ -188,6 +188,7 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
     td_json_integer(&json, "moving_snapshots", report->moving_snapshots);
     td_json_integer(&json, "runs", report->runs);
     td_json_integer(&json, "rounds", report->rounds);
+    td_json_integer(&json, "newton_iterations", report->iterations);
     td_json_integer(&json, "failures", report->failures);
     if (report->failures > 0)
         td_json_string(&json, "first_failure", report->why);

@@ -76,10 +76,11 @@ static const tdKey vary_keys[] = {
 };
 const tdSchema td_schema_vary = {
     .title = "vary",
-    .doc = "What differs in the scene from run to run of training with contact: numbers, or the file of the motion. The "
-           "first run is the scene as it is. In the others, values are spread over their ranges, ends included (a Latin "
-           "hypercube), and one more run with values between them is kept for the check, along the motion of the scene "
-           "itself or its `validation`.",
+    .doc =
+        "What differs in the scene from run to run of training with contact: numbers, or the file of the motion. The "
+        "first run is the scene as it is. In the others, values are spread over their ranges, ends included (a Latin "
+        "hypercube), and one more run with values between them is kept for the check, along the motion of the scene "
+        "itself or its `validation`.",
     .example = "reduction:\n"
                "  samples: motion\n"
                "  runs: 6\n"

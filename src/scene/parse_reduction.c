@@ -217,7 +217,8 @@ static tdStatus parse_vary_item(tdSceneParser *parser, const tdYaml *node, int i
     const tdValue *unit = td_record_get(&record, "unit");
     const tdValue *from = td_record_get(&record, "from"), *to = td_record_get(&record, "to");
     bool listed = given(&record, "values");
-    *out = (tdSceneVary){.line = node->line, .from = from->has ? from->number[0] : 0, .to = to->has ? to->number[0] : 0};
+    *out =
+        (tdSceneVary){.line = node->line, .from = from->has ? from->number[0] : 0, .to = to->has ? to->number[0] : 0};
     if (!listed && (!from->has || !to->has))
         return td_record_fail(&parser->reader, &record, from->has ? "to" : "from",
                               "both ends of the range are required, 'from' and 'to', or a list of 'values'");

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOB_FORMAT       5
-#define HELD_OUT_PLACES  40   // of a validation that the scene gives,
-#define HELD_OUT_DEFAULT 20   // and without one
+#define JOB_FORMAT       6
+#define HELD_OUT_PLACES  40 // of a validation that the scene gives,
+#define HELD_OUT_DEFAULT 20 // and without one
 
 const char *td_reduce_phase_name(tdReducePhase phase)
 {
@@ -370,7 +370,7 @@ static tdStatus pilot(tdJob *job, tdError *error)
     }
     if (2 * failed <= job->path.n_pilots)
         return TD_OK;
-    td_job_explain(job, 1, job->report->advice, sizeof job->report->advice);
+    TD_TRY(td_job_explain(job, 1, job->report->advice, sizeof job->report->advice, error));
     td_log(&job->task->settings, TD_LOG_WARNING,
            "%d of %d corners of the ranges have no equilibrium, the first at %s; %s. Training continues with points "
            "that have one",
@@ -442,7 +442,7 @@ static tdStatus explain(tdJob *job, tdError *error)
         return TD_OK;
     TD_TRY(td_job_find_cause(job, report->cause, sizeof report->cause, &within, error));
     if (report->failures > 0 || within < 1)
-        td_job_explain(job, within, report->advice, sizeof report->advice);
+        TD_TRY(td_job_explain(job, within, report->advice, sizeof report->advice, error));
     return TD_OK;
 }
 
@@ -487,10 +487,11 @@ static tdStatus judge(const tdJob *job, tdError *error)
     if (!(report->held_out_error > TD_REDUCE_ACCEPTED) && !(report->motion_error > TD_REDUCE_ACCEPTED))
         return TD_OK;
     if (!(report->held_out_error > TD_REDUCE_ACCEPTED))
-        return td_fail(error, TD_ERROR_NUMERIC,
-                       "the reduced model has an error of %.0f %% along its validation motion, though only %.2g %% at "
-                       "rest, and was not written (use --accept to write it for slow motions; the work is kept): %s; %s",
-                       100 * report->motion_error, 100 * report->held_out_error, report->cause, report->advice);
+        return td_fail(
+            error, TD_ERROR_NUMERIC,
+            "the reduced model has an error of %.0f %% along its validation motion, though only %.2g %% at "
+            "rest, and was not written (use --accept to write it for slow motions; the work is kept): %s; %s",
+            100 * report->motion_error, 100 * report->held_out_error, report->cause, report->advice);
     char failures[1000] = "";
     if (report->failures > 0)
         snprintf(failures, sizeof failures, "; %lld training points have no equilibrium: %.240s; the first at %.200s",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a model is off. At held-out places: does it have the equilibrium of full order and settle in another one, does the
-// body buckle on the way there, or can the modes not make the shape? Along the motion: does full order snap through, or
-// does it move in shapes that no equilibrium has? And within which share of the ranges nothing of it was seen.
+// Why a model is off. At held-out places: does it have the equilibrium of full order and settle in another one, does
+// the body buckle on the way there, or can the modes not make the shape? Along the motion: does full order snap
+// through, or does it move in shapes that no equilibrium has? And within which share of the ranges nothing of it was
+// seen.
 #include "core/state.h"
 #include "reduce/offline/job_parts.h"
 #include "reduce/offline/walker.h"
@@ -290,8 +291,7 @@ static tdStatus of_motion(tdJob *job, const double *most, char *out, size_t size
         for (int k = 0; k < motion->n_names; k++)
         {
             int input = td_model_find_input(model, motion->names[k]);
-            values[input] =
-                td_motion_value(motion, k, (double)(step + 1) * h, model->inputs[input].standard);
+            values[input] = td_motion_value(motion, k, (double)(step + 1) * h, model->inputs[input].standard);
         }
         double times = leap(job, &full, step, work), level = level_of(model, most, values), way = 1;
         status = lead_way(job, values, &way, error);

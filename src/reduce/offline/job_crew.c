@@ -207,10 +207,8 @@ tdStatus td_job_pass_path(const tdJob *job, tdJobWay *way, tdJobHeard *heard, td
     if (!leads)
     {
         char *at = heard->memory;
-        *copy = (tdSamplePath){.n = (int)head.n,
-                               .count = head.count,
-                               .n_trajectories = (int)head.trajectories,
-                               .every = (int)head.every};
+        *copy = (tdSamplePath){
+            .n = (int)head.n, .count = head.count, .n_trajectories = (int)head.trajectories, .every = (int)head.every};
         copy->values = (double *)(void *)at;
         copy->weight = (double *)(void *)(at + bytes[0]);
         copy->start = (int64_t *)(void *)(at + bytes[0] + bytes[1]);

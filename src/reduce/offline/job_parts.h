@@ -114,7 +114,7 @@ bool td_job_load_rows(const tdJob *job, const char *name, const tdSamplePath *pa
                       int64_t begin, int64_t end, double *out);
 /// job_explain.c: ranges within which places of training are reached, found by bisection; in words. most: share of the
 /// ranges beyond which the model is off, whatever is reached there; 1: it is not.
-void td_job_explain(const tdJob *job, double most, char *out, size_t size);
+tdStatus td_job_explain(const tdJob *job, double most, char *out, size_t size, tdError *error);
 /// job_causes.c: why the model is farther off than is good, at held-out places or along the motion, in words; and the
 /// share of the ranges within which it is not, 1 where the ranges are not to blame.
 tdStatus td_job_find_cause(tdJob *job, char *out, size_t size, double *within, tdError *error);

@@ -47,7 +47,7 @@ void td_job_drop(tdJobTrajectory *trajectory)
 /// The counts of a part, before its arrays.
 typedef struct Counts
 {
-    int64_t reached, failed, failure;
+    int64_t reached, failed, failure, iterations;
     double seconds;
     char why[sizeof((tdSnapshots *)0)->why];
 } Counts;
@@ -100,6 +100,7 @@ bool td_job_load(const tdJob *job, const char *name, const tdSamplePath *path, i
         return false;
     out->found.reached = counts.reached;
     out->found.failed = counts.failed;
+    out->found.iterations = counts.iterations;
     out->seconds = counts.seconds;
     out->found.failure = counts.failure + path->start[trajectory];
     memcpy(out->found.why, counts.why, sizeof counts.why);
@@ -126,6 +127,7 @@ static tdStatus save(const tdJob *job, const char *name, const tdSamplePath *pat
     Counts counts = {.reached = data->found.reached,
                      .failed = data->found.failed,
                      .failure = data->found.failure - path->start[trajectory],
+                     .iterations = data->found.iterations,
                      .seconds = data->seconds};
     tdWorkPart pieces[2];
     memcpy(counts.why, data->found.why, sizeof counts.why);
