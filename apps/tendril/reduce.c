@@ -188,12 +188,14 @@ static void print_json(const tdReduceTask *task, const tdReduceReport *report)
     td_json_integer(&json, "moving_snapshots", report->moving_snapshots);
     td_json_integer(&json, "runs", report->runs);
     td_json_integer(&json, "rounds", report->rounds);
+    td_json_integer(&json, "newton_iterations", report->iterations);
     td_json_integer(&json, "failures", report->failures);
     if (report->failures > 0)
-    {
         td_json_string(&json, "first_failure", report->why);
+    if (report->cause[0] != '\0')
+        td_json_string(&json, "cause", report->cause);
+    if (report->failures > 0 || report->cause[0] != '\0')
         td_json_string(&json, "advice", report->advice);
-    }
     if (report->greedy_error > 0)
     {
         td_json_integer(&json, "greedy_added", report->greedy_added);
@@ -447,10 +449,11 @@ static void warn_of_errors(const tdReduceReport *report)
             100 * report->held_out_error);
     if (report->motion_error > TD_REDUCE_ACCEPTED)
         fprintf(stderr,
-                "warning: along its validation motion the model has an error of %.0f %%: that motion is too fast for "
-                "modes made of equilibria. Use the model for slower ones, add vibration modes (reduction.modes) or "
-                "damping (docs/reduction.md)\n",
+                "warning: along its validation motion the model has an error of %.0f %%; use it for slower ones "
+                "(docs/reduction.md)\n",
                 100 * report->motion_error);
+    if (report->cause[0] != '\0')
+        fprintf(stderr, "warning: %s%s%s\n", report->cause, report->advice[0] != '\0' ? "; " : "", report->advice);
     if (report->held_out_places == 0 && report->held_out_failures > 0)
         fprintf(stderr,
                 "warning: the model found no equilibrium at any of the %" PRId64

@@ -440,13 +440,15 @@ typedef enum tdBasisKind
 } tdBasisKind;
 
 /// How a reduced model of one body is made.
-/// A number of the scene that differs from run to run of training.
+/// What differs in the scene from run to run of training: a number within a range, or one of several values.
 typedef struct tdSceneVary
 {
     int line;
     const char *set; ///< which one, as for --set
     double from, to;
     const char *unit; ///< of both; "": none
+    int n_values;     ///< 0: a range
+    const char **values;
 } tdSceneVary;
 
 typedef enum tdEcswNorm
@@ -481,6 +483,7 @@ typedef struct tdSceneReduction
     double contact_friction; ///< in training; NAN: that of the scene
     int runs, n_vary;        ///< samples motion, with contact: how often the scene runs, and what differs
     tdSceneVary *vary;
+    int every;      ///< samples motion, with contact: one step of so many is a snapshot
     bool follow;    ///< not of the file: training runs the scene as it is, step by step (walker.h)
     int64_t memory; ///< [bytes] that the work may take
     uint64_t seed;

@@ -326,7 +326,7 @@ static int find_body(const tdScene *scene, const char *name)
 
 static void warn_of_errors(const tdRom *rom, const tdSettings *settings)
 {
-    double off = isnan(rom->held_out_error) ? rom->motion_error : rom->held_out_error; // of bodies without actuators
+    double off = fmax(rom->held_out_error, rom->motion_error); // fmax() of a number and NAN is the number
     if (off > MUCH)
         td_log(settings, TD_LOG_WARNING,
                "%s: the reduced model of body '%s' was off by %.0f %% of the displacements where it was checked; train "

@@ -60,24 +60,34 @@ static const tdKey vary_keys[] = {
     {.name = "set",
      .kind = TD_KEY_TEXT,
      .required = true,
-     .doc = "a number of the scene, written as for `--set`, such as `contact.friction` or `gravity[0]`; nothing that "
-            "belongs to the body itself"},
-    {.name = "from", .kind = TD_KEY_QUANTITY, .required = true, .doc = "one end of its range"},
-    {.name = "to", .kind = TD_KEY_QUANTITY, .required = true, .doc = "the other end"},
+     .doc = "what differs, written as for `--set`, such as `contact.friction`, `gravity[0]` or `motion.csv`; nothing "
+            "that belongs to the body itself"},
+    {.name = "from",
+     .kind = TD_KEY_QUANTITY,
+     .standard_doc = "required without `values`",
+     .doc = "one end of the range of a number"},
+    {.name = "to", .kind = TD_KEY_QUANTITY, .standard_doc = "required without `values`", .doc = "the other end"},
     {.name = "unit", .kind = TD_KEY_TEXT, .standard_doc = "that of a bare number there", .doc = "unit of both"},
+    {.name = "values",
+     .kind = TD_KEY_OTHER,
+     .form = "list of numbers, quantities, words or files",
+     .doc = "instead of a range: values that are taken in turn, each as often as the others, in random order"},
     {0},
 };
 const tdSchema td_schema_vary = {
     .title = "vary",
-    .doc = "A number of the scene that differs from run to run of training with contact. The first run is the scene as "
-           "it is. In the others, values are spread over their ranges, ends included (a Latin hypercube), and one more "
-           "run with values between them is kept for the check.",
+    .doc =
+        "What differs in the scene from run to run of training with contact: numbers, or the file of the motion. The "
+        "first run is the scene as it is. In the others, values are spread over their ranges, ends included (a Latin "
+        "hypercube), and one more run with values between them is kept for the check, along the motion of the scene "
+        "itself or its `validation`.",
     .example = "reduction:\n"
                "  samples: motion\n"
                "  runs: 6\n"
                "  vary:\n"
                "    - {set: contact.friction, from: 0.2, to: 0.8}\n"
-               "    - {set: 'gravity[0]', from: -1, to: 1, unit: m/s^2}",
+               "    - {set: 'gravity[0]', from: -1, to: 1, unit: m/s^2}\n"
+               "    - {set: motion.csv, values: [walk.csv, turn.csv]}",
     .keys = vary_keys,
 };
 
@@ -230,8 +240,14 @@ static const tdKey reduction_keys[] = {
      .schema = &td_schema_vary,
      .least = 1,
      .most = 20,
-     .doc = "samples motion, with `contact`: numbers that differ from run to run, such as friction, slopes and places "
-            "of other bodies"},
+     .doc = "samples motion, with `contact`: what differs from run to run, such as friction, slopes, places of other "
+            "bodies and motions"},
+    {.name = "every",
+     .kind = TD_KEY_INTEGER,
+     .least = 1,
+     .most = 1000,
+     .standard = "1",
+     .doc = "samples motion, with `contact`: one step of so many is a snapshot"},
     {.name = "memory",
      .kind = TD_KEY_OTHER,
      .form = "number of bytes with `MB` or `GB`, 16 MB at least",

@@ -133,7 +133,7 @@ static tdStatus check_keys(tdSceneParser *parser, const tdRecord *record, const 
     static const char *const of_snapshots[] = {
         "samples",  "levels",        "count",         "candidates", "greedy_tolerance",
         "sequence", "steps_between", "pod_tolerance", "error",      "max_modes",
-        "runs",     "vary",          "seed"};
+        "runs",     "vary",          "every",         "seed"};
     bool modes = reduction->basis == TD_BASIS_MODES;
     bool beside = reduction->kind == TD_REDUCTION_DOMAINS; // modes beside those of snapshots; random states
     for (size_t i = beside ? 1 : 0; i < sizeof of_modes / sizeof of_modes[0] && !modes; i++)
@@ -183,6 +183,31 @@ static tdStatus parse_kind(tdSceneParser *parser, const tdRecord *record, tdScen
     return TD_OK;
 }
 
+// One of several values, as they are written.
+static tdStatus parse_values(tdSceneParser *parser, const tdRecord *record, tdSceneVary *out)
+{
+    static const char expected[] = "a list of values, e.g. [walk.csv, turn.csv]";
+    static const char *const others[] = {"from", "to", "unit"};
+    const tdYaml *list = td_record_get(record, "values")->node;
+    char path[200];
+    for (int i = 0; i < 3; i++)
+        if (given(record, others[i]))
+            return td_record_fail(&parser->reader, record, others[i], "is used without 'values' only; remove one");
+    td_path_key(path, sizeof path, record->path, "values");
+    if (list->kind != TD_YAML_LIST || list->n == 0)
+        return td_reader_unexpected(&parser->reader, list, path, expected);
+    out->values = TD_TAKE(parser->arena, const char *, list->n);
+    if (out->values == NULL)
+        return td_fail_memory(parser->reader.error, "the values that vary");
+    for (const tdYaml *item = list->first; item != NULL; item = item->next)
+    {
+        if (item->kind != TD_YAML_SCALAR || item->text[0] == '\0' || strchr(item->text, '\n') != NULL)
+            return td_reader_unexpected(&parser->reader, item, path, expected);
+        TD_TRY(td_parse_copy(parser, item->text, &out->values[out->n_values++]));
+    }
+    return TD_OK;
+}
+
 static tdStatus parse_vary_item(tdSceneParser *parser, const tdYaml *node, int index, tdSceneVary *out)
 {
     char path[64];
@@ -190,14 +215,20 @@ static tdStatus parse_vary_item(tdSceneParser *parser, const tdYaml *node, int i
     td_path_item(path, sizeof path, "reduction.vary", "", index);
     TD_TRY(td_schema_read(&parser->reader, node, &td_schema_vary, path, &record));
     const tdValue *unit = td_record_get(&record, "unit");
-    *out = (tdSceneVary){.line = node->line,
-                         .from = td_record_get(&record, "from")->number[0],
-                         .to = td_record_get(&record, "to")->number[0]};
+    const tdValue *from = td_record_get(&record, "from"), *to = td_record_get(&record, "to");
+    bool listed = given(&record, "values");
+    *out =
+        (tdSceneVary){.line = node->line, .from = from->has ? from->number[0] : 0, .to = to->has ? to->number[0] : 0};
+    if (!listed && (!from->has || !to->has))
+        return td_record_fail(&parser->reader, &record, from->has ? "to" : "from",
+                              "both ends of the range are required, 'from' and 'to', or a list of 'values'");
     const char *set = td_record_get(&record, "set")->text;
     if (strpbrk(set, "=\n") != NULL)
         return td_record_fail(&parser->reader, &record, "set",
                               "found '%.60s', expected the path of a number, without a value", set);
     TD_TRY(td_parse_copy(parser, set, &out->set));
+    if (listed)
+        TD_TRY(parse_values(parser, &record, out));
     return td_parse_copy(parser, unit->node != NULL ? unit->text : "", &out->unit);
 }
 
@@ -206,8 +237,8 @@ static tdStatus parse_vary(tdSceneParser *parser, const tdRecord *record, tdScen
 {
     const tdYaml *list = td_record_get(record, "vary")->node;
     bool follows = reduction->samples == TD_SAMPLE_MOTION && parser->scene->contact.line != 0;
-    static const char *const keys[] = {"vary", "runs"};
-    for (int i = 0; i < 2; i++)
+    static const char *const keys[] = {"vary", "runs", "every"};
+    for (int i = 0; i < 3; i++)
         if (given(record, keys[i]) && !follows)
             return td_record_fail(&parser->reader, record, keys[i],
                                   "is used by samples motion in a scene with 'contact' only; remove it, or change "
@@ -220,6 +251,7 @@ static tdStatus parse_vary(tdSceneParser *parser, const tdRecord *record, tdScen
                               "is that of all runs, and they differ; remove it, or 'vary'");
     const tdValue *runs = td_record_get(record, "runs");
     reduction->runs = list == NULL ? 1 : runs->has ? (int)runs->integer[0] : RUNS;
+    reduction->every = (int)td_record_get(record, "every")->integer[0];
     if (list == NULL)
         return TD_OK;
     reduction->vary = TD_TAKE(parser->arena, tdSceneVary, list->n);

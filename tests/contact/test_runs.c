@@ -43,6 +43,16 @@ static tdStatus reduce(const char *text, int threads, bool alone, tdReduceReport
     return td_reduce(&task, report, error);
 }
 
+// With the motion of the scene in a file.
+static tdStatus reduce_csv(const char *text, int threads, tdReduceReport *report, tdError *error)
+{
+    static char edited[4000];
+    const char *begin = strstr(text, "motion: {keyframes"), *end = strstr(text, "reduction:");
+    assert_true(begin != NULL && end > begin && strlen(text) + 40 < sizeof edited);
+    snprintf(edited, sizeof edited, "%.*smotion: {csv: test_runs_b.csv}\n%s", (int)(begin - text), text, end);
+    return reduce(edited, threads, false, report, error);
+}
+
 // Each run has all steps; the model is the same for any number of threads, and not that of one run; the check is along
 // the motion in a scene between those.
 static void runs(void **unused)
@@ -66,6 +76,44 @@ static void runs(void **unused)
     print_message("one run: %d modes, %.1f %% off along its motion; four: %d modes, %.1f %% in another scene\n",
                   one.modes, 100 * one.motion_error, several.modes, 100 * several.motion_error);
     assert_true(several.motion_error > 0 && several.motion_error < 0.1);
+    unlink(OUT);
+}
+
+// The places of a run are those of its own motion, and one step of several is a snapshot.
+static void motions(void **unused)
+{
+    (void)unused;
+    static const char slow[] = "t,fore,hind\n0,0,0\n0.24,0.2,0.4\n",
+                      fast[] = "t,fore,hind\n0,0,0\n0.1,0.4,0.4\n0.24,0,0\n";
+    static const char both[] =
+        WORM(FLOOR, ", runs: 3, vary: [{set: motion.csv, values: [test_runs_a.csv, test_runs_b.csv]}]");
+    static const char same[] =
+        WORM(FLOOR, ", runs: 3, vary: [{set: motion.csv, values: [test_runs_a.csv, test_runs_a.csv]}]");
+    static const char some[] =
+        WORM(FLOOR, ", every: 5, runs: 3, vary: [{set: motion.csv, values: [test_runs_a.csv, test_runs_b.csv]}]");
+    static const char words[] = WORM(FLOOR, ", runs: 4, vary: [{set: contact.friction, values: [0.2, 0.5, 0.8]}]");
+    static const char range[] = WORM(FLOOR, ", runs: 4, vary: [{set: contact.friction, from: 0.2, to: 0.8}]");
+    tdReduceReport report, again, all, words_report, range_report;
+    tdError error;
+    assert_ok(td_file_write("test_runs_a.csv", slow, strlen(slow), &error), error);
+    assert_ok(td_file_write("test_runs_b.csv", fast, strlen(fast), &error), error);
+    assert_ok(reduce_csv(both, 1, &all, &error), error);
+    assert_ok(reduce_csv(both, 3, &again, &error), error);
+    assert_true(all.content == again.content);
+    assert_int_equal(all.snapshots, 3 * STEPS);
+    assert_ok(reduce_csv(same, 1, &report, &error), error);
+    assert_true(report.modes > 0 && report.content != all.content);
+    assert_ok(reduce_csv(some, 2, &report, &error), error);
+    assert_int_equal(report.snapshots, 3 * (STEPS / 5));
+    print_message("three motions: %d modes of all steps, %d of every fifth\n", all.modes, report.modes);
+    assert_true(report.modes <= all.modes && report.motion_error < 0.1);
+    assert_ok(reduce(words, 1, false, &words_report, &error), error);
+    assert_ok(reduce(range, 1, false, &range_report, &error), error);
+    // The same three values in the same order; only the check is elsewhere.
+    assert_true(words_report.pod_error == range_report.pod_error);
+    assert_int_equal(words_report.rid_elements, range_report.rid_elements);
+    unlink("test_runs_a.csv");
+    unlink("test_runs_b.csv");
     unlink(OUT);
 }
 
@@ -119,6 +167,10 @@ static void refusals(void **unused)
     refused(WORM("", ", vary: [" SLOPE "]"), false, "in a scene with 'contact' only");
     refused(WORM(FLOOR, ", contact_friction: 0.3, vary: [" FRICTION "]"), false, "is that of all runs");
     refused(WORM(FLOOR, ", vary: [{set: contact.friction, from: 0.2}]"), false, "'to'");
+    refused(WORM(FLOOR, ", vary: [{set: contact.friction, values: [0.2], to: 1}]"), false, "without 'values' only");
+    refused(WORM(FLOOR, ", vary: [{set: contact.friction, values: 3}]"), false, "a list of values");
+    refused(WORM(FLOOR, ", vary: [{set: motion.csv, values: [nowhere.csv]}]"), false, "nowhere.csv");
+    refused(WORM("", ", every: 2"), false, "in a scene with 'contact' only");
     refused(WORM(FLOOR, ", vary: [{set: 'gravity[0]=3', from: 0.2, to: 1}]"), false, "without a value");
     refused(WORM(FLOOR, ", vary: [{set: 'bodies[worn].x', from: 0.2, to: 1}]"), false, "worn");
     refused(WORM(FLOOR, ", vary: [{set: contact.friction, from: -1, to: 1}]"), false, "with contact.friction=-");
@@ -138,6 +190,7 @@ static int clean(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(runs), cmocka_unit_test(goes_on), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(runs), cmocka_unit_test(motions), cmocka_unit_test(goes_on),
+                                       cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, clean);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Designs as users make them, at random: fingers with cables on one side or on two, hanging arms with three or four,
 // bellows under pressure. Each is reduced with the defaults, and ends within 5 % of full order where training was not,
-// or with an explanation that names ranges; with those it does.
+// and follows a fast motion; or with an explanation that names ranges, and with those it does.
 //
-//     long_designs [N [FIRST]]    N designs, from number FIRST on
+//     long_designs [N [FIRST]]    N designs, from number FIRST on; 0: leaves the scene of number FIRST, to look at it
 #include "test.h"
 
 #include "base/file.h"
@@ -231,6 +231,12 @@ static tdStatus reduce(tdReduceReport *report, tdError *error)
     return td_reduce(&task, report, error);
 }
 
+// A motion may be faster than equilibria tell of, and is allowed to be as far off as a model that is written at all.
+static bool is_good(tdStatus status, const tdReduceReport *report)
+{
+    return status == TD_OK && report->held_out_error <= ALLOWED && !(report->motion_error > TD_REDUCE_ACCEPTED);
+}
+
 // The ranges that an explanation names, as a share; 0: it names none.
 static double share_named(const tdReduceReport *report, const tdError *error)
 {
@@ -258,22 +264,23 @@ static void each_ends_well(void **unused)
             i, kinds[i % 3], report.rounds, (long long)report.snapshots, (long long)report.failures, report.modes,
             (long long)report.rid_elements, (long long)report.elements, report.held_out_error, report.motion_error,
             status == TD_OK ? "" : error.message);
-        if (status == TD_OK && report.held_out_error <= ALLOWED)
+        if (is_good(status, &report))
         {
             good++;
             continue;
         }
         if (status == TD_OK)
-            print_message("   %s; %s\n", report.why, report.advice);
+            print_message("   %s; %s\n", report.cause, report.advice);
         double share = share_named(&report, &error);
         if (share > 0)
         {
             make(i, share, &design);
             status = reduce(&report, &error);
-            print_message("   within %.0f %%: %lld failures, held out %.3g %s\n", 100 * share,
-                          (long long)report.failures, report.held_out_error, status == TD_OK ? "" : error.message);
+            print_message("   within %.0f %%: %lld failures, held out %.3g, moving %.3g %s\n", 100 * share,
+                          (long long)report.failures, report.held_out_error, report.motion_error,
+                          status == TD_OK ? "" : error.message);
         }
-        bool works = share > 0 && status == TD_OK && report.held_out_error <= ALLOWED;
+        bool works = share > 0 && is_good(status, &report);
         explained += works;
         bad += !works;
     }
@@ -290,5 +297,11 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_ends_well)};
     n_designs = argc > 1 ? atoi(argv[1]) : DESIGNS;
     first_design = argc > 2 ? atoi(argv[2]) : 0;
+    Design design;
+    if (n_designs == 0)
+    {
+        make(first_design, 1, &design);
+        return 0;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,10 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOB_FORMAT       5
-#define FAR_OFF          0.05 // held-out error from which on places without an equilibrium are explained
-#define HELD_OUT_PLACES  40   // of a validation that the scene gives,
-#define HELD_OUT_DEFAULT 20   // and without one
+#define JOB_FORMAT       6
+#define HELD_OUT_PLACES  40 // of a validation that the scene gives,
+#define HELD_OUT_DEFAULT 20 // and without one
 
 const char *td_reduce_phase_name(tdReducePhase phase)
 {
@@ -371,7 +370,7 @@ static tdStatus pilot(tdJob *job, tdError *error)
     }
     if (2 * failed <= job->path.n_pilots)
         return TD_OK;
-    td_job_explain(job, job->report->advice, sizeof job->report->advice);
+    TD_TRY(td_job_explain(job, 1, job->report->advice, sizeof job->report->advice, error));
     td_log(&job->task->settings, TD_LOG_WARNING,
            "%d of %d corners of the ranges have no equilibrium, the first at %s; %s. Training continues with points "
            "that have one",
@@ -434,6 +433,19 @@ static tdStatus run_round(tdJob *job, tdError *error)
     return TD_OK;
 }
 
+// Of a model that is far off: why, and ranges within which it would not be.
+static tdStatus explain(tdJob *job, tdError *error)
+{
+    tdReduceReport *report = job->report;
+    double within = 1;
+    if (report->held_out_error <= TD_JOB_FAR_OFF && !(report->motion_error > TD_JOB_FAR_OFF))
+        return TD_OK;
+    TD_TRY(td_job_find_cause(job, report->cause, sizeof report->cause, &within, error));
+    if (report->failures > 0 || within < 1)
+        TD_TRY(td_job_explain(job, within, report->advice, sizeof report->advice, error));
+    return TD_OK;
+}
+
 static tdStatus run_phases(tdJob *job, tdError *error)
 {
     bool again = true;
@@ -449,10 +461,8 @@ static tdStatus run_phases(tdJob *job, tdError *error)
     }
     if (job->stopped)
         return TD_OK;
-    const tdReduceReport *report = job->report;
     td_job_note_domains(job);
-    if (report->failures > 0 && !(report->held_out_error <= FAR_OFF))
-        td_job_explain(job, job->report->advice, sizeof job->report->advice);
+    TD_TRY(explain(job, error));
     return job->stopped ? TD_OK : td_job_precision(job, error);
 }
 
@@ -474,12 +484,20 @@ static tdStatus judge(const tdJob *job, tdError *error)
             "the reduced model has an error of %.0f %% along a motion beside full order, and was not written "
             "(use --accept to write it as it is; the work is kept). Use more modes, or smaller tolerances",
             100 * report->motion_error);
-    if (!(report->held_out_error > TD_REDUCE_ACCEPTED))
+    if (!(report->held_out_error > TD_REDUCE_ACCEPTED) && !(report->motion_error > TD_REDUCE_ACCEPTED))
         return TD_OK;
-    char failures[560] = "";
+    if (!(report->held_out_error > TD_REDUCE_ACCEPTED))
+        return td_fail(
+            error, TD_ERROR_NUMERIC,
+            "the reduced model has an error of %.0f %% along its validation motion, though only %.2g %% at "
+            "rest, and was not written (use --accept to write it for slow motions; the work is kept): %s; %s",
+            100 * report->motion_error, 100 * report->held_out_error, report->cause, report->advice);
+    char failures[1000] = "";
     if (report->failures > 0)
         snprintf(failures, sizeof failures, "; %lld training points have no equilibrium: %.240s; the first at %.200s",
                  (long long)report->failures, report->advice, report->why);
+    else if (report->cause[0] != '\0')
+        snprintf(failures, sizeof failures, "; %.500s; %.380s", report->cause, report->advice);
     return td_fail(
         error, TD_ERROR_NUMERIC,
         "the reduced model has an error of %.0f %% at points that it was not trained on, and was not written (use "

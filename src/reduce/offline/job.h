@@ -100,9 +100,11 @@ typedef struct tdReduceReport
     double asked;                     ///< error that was asked for
     int64_t greedy_added;             ///< samples greedy: places that were added,
     double greedy_error;              ///< and the estimated error at the worst candidate then
+    int64_t iterations;               ///< of Newton's method, in all of them
     int64_t failures;                 ///< places without an equilibrium
     char why[440];                    ///< the first of those,
-    char advice[400];                 ///< and what would do, where they spoil the model; empty: not looked for
+    char cause[600];                  ///< why the model is far off; empty: it is not
+    char advice[400];                 ///< ranges that would do; empty: not looked for
     int modes;
     double pod_error;
     int64_t elements, rid_elements; ///< of the body, of all domains

@@ -69,6 +69,7 @@ static tdStatus count_snapshots(tdJob *job, const tdSnapshots *found, void *user
         job->failure = found->failure;
     }
     report->failures += found->failed;
+    report->iterations += found->place != NULL ? found->iterations : 0;
     job->n_found += found->reached;
     return TD_OK;
 }
@@ -355,7 +356,7 @@ tdStatus td_job_pod(tdJob *job, tdError *error)
     const tdScene *scene = &job->model->scene;
     if (2 * report->failures > job->path.count)
     {
-        td_job_explain(job, report->advice, sizeof report->advice);
+        TD_TRY(td_job_explain(job, 1, report->advice, sizeof report->advice, error));
         return td_fail_at(error, TD_ERROR_NUMERIC, scene->file, scene->reduction.line, "reduction",
                           "%lld of %lld sample points have no equilibrium, the first at %.280s; %s",
                           (long long)report->failures, (long long)job->path.count, report->why, report->advice);

@@ -101,20 +101,26 @@ void td_job_candidate(const tdJob *job, char out[PATH_MAX])
     td_work_path(&job->work, "candidate.h5", out);
 }
 
-// At held-out places, with the candidate's elements or with all.
-static tdStatus compare_places(tdJob *job, const char *rom, bool whole, Check *check, tdError *error)
+tdStatus td_job_candidate_models(tdJob *job, bool whole, tdModel **at_rest, tdModel **moving, tdError *error)
 {
-    tdModel *at_rest = NULL, *moving = NULL;
+    char rom[PATH_MAX];
     tdSettings settings = job->task->settings;
+    td_job_candidate(job, rom);
     settings.rom = rom;
     settings.rom_whole = whole;
     settings.log = NULL; // what there is to say of the scene has been said
+    *at_rest = *moving = NULL;
     // Of a body that nothing holds there is no static one; it would not be used, as the walk settles from the start.
-    tdStatus status = TD_OK;
     if (job->trainee.frame == TD_FRAME_FIXED && !job->trainee.touching)
-        status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_static, job->alone, &at_rest, error);
-    if (status == TD_OK)
-        status = td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, job->alone, &moving, error);
+        TD_TRY(td_model_load_edited(job->task->scene, &settings, td_walk_edit_static, job->alone, at_rest, error));
+    return td_model_load_edited(job->task->scene, &settings, td_walk_edit_moving, job->alone, moving, error);
+}
+
+// At held-out places, with the candidate's elements or with all.
+static tdStatus compare_places(tdJob *job, bool whole, Check *check, tdError *error)
+{
+    tdModel *at_rest = NULL, *moving = NULL;
+    tdStatus status = td_job_candidate_models(job, whole, &at_rest, &moving, error);
     const tdWalk walk = {at_rest != NULL ? at_rest : moving, moving, true};
     for (int t = 0; t < job->held_out.n_trajectories && status == TD_OK; t++)
         status = compare_trajectory(job, &walk, t, check, error);
@@ -129,7 +135,7 @@ static tdStatus compare_all(tdJob *job, Check *check, tdError *error)
     char path[PATH_MAX];
     td_job_candidate(job, path);
     TD_TRY(td_rom_write(&job->rom, path, error));
-    TD_TRY(compare_places(job, path, false, check, error));
+    TD_TRY(compare_places(job, false, check, error));
     return job->stopped ? TD_OK : td_job_motion(job, path, &check->motion, error);
 }
 
@@ -173,7 +179,7 @@ tdStatus td_job_check(tdJob *job, tdError *error)
 {
     tdReduceReport *report = job->report;
     tdArena *arena = &job->round;
-    Check check = {.shape = TD_TAKE(arena, double, 2 * job->trainee.n), .places = TD_TAKE(arena, tdJobErrors, 1)};
+    Check check = {.shape = TD_TAKE(arena, double, 2 * job->trainee.n), .places = TD_TAKE(arena, tdJobErrors, 2)};
     int64_t steps = TD_JOB_MOTION_STEPS;
     td_job_begin(job, TD_REDUCE_CHECK, td_work_key(job->training, &job->held_out.count, sizeof job->held_out.count),
                  job->held_out.count + steps);
@@ -191,6 +197,8 @@ tdStatus td_job_check(tdJob *job, tdError *error)
     if (!moves_at_all(job, &check.motion))
         check.motion.n = 0;
     job->places = check.places;
+    job->motion = check.places + 1;
+    *job->motion = check.motion;
     const tdJobErrors *places = check.places, *motion = &check.motion;
     report->held_out_places = places->n;
     report->held_out_failures = places->failed;
@@ -204,14 +212,12 @@ tdStatus td_job_check(tdJob *job, tdError *error)
 
 tdStatus td_job_whole_error(tdJob *job, double *out, tdError *error)
 {
-    char path[PATH_MAX];
     tdJobErrors places;
     Check check = {.shape = TD_TAKE(&job->round, double, 2 * job->trainee.n), .places = &places};
     if (check.shape == NULL)
         return td_fail_memory(error, "the check");
     TD_TRY(take_errors(&job->round, job->held_out.count, &places, error));
-    td_job_candidate(job, path);
-    TD_TRY(compare_places(job, path, true, &check, error));
+    TD_TRY(compare_places(job, true, &check, error));
     *out = relative(&places);
     return TD_OK;
 }

@@ -168,7 +168,7 @@ static tdStatus longest_first(const tdJobWay *ways, int64_t count, tdJobPiece *p
 typedef struct PathHead
 {
     char name[32];
-    int64_t positions, n, count, trajectories, numbered;
+    int64_t positions, n, count, trajectories, numbered, every;
 } PathHead;
 
 static size_t path_bytes(const PathHead *head, size_t bytes[4])
@@ -193,7 +193,8 @@ tdStatus td_job_pass_path(const tdJob *job, tdJobWay *way, tdJobHeard *heard, td
                           .n = path->n,
                           .count = path->count,
                           .trajectories = path->n_trajectories,
-                          .numbered = path->number != NULL};
+                          .numbered = path->number != NULL,
+                          .every = path->every};
         snprintf(head.name, sizeof head.name, "%s", way->name);
         heard->path = *path;
     }
@@ -206,7 +207,8 @@ tdStatus td_job_pass_path(const tdJob *job, tdJobWay *way, tdJobHeard *heard, td
     if (!leads)
     {
         char *at = heard->memory;
-        *copy = (tdSamplePath){.n = (int)head.n, .count = head.count, .n_trajectories = (int)head.trajectories};
+        *copy = (tdSamplePath){
+            .n = (int)head.n, .count = head.count, .n_trajectories = (int)head.trajectories, .every = (int)head.every};
         copy->values = (double *)(void *)at;
         copy->weight = (double *)(void *)(at + bytes[0]);
         copy->start = (int64_t *)(void *)(at + bytes[0] + bytes[1]);

@@ -45,13 +45,21 @@ static bool is_listed(const Search *search, const double *values, int inputs)
     return false;
 }
 
-static void find_farthest(Search *search)
+void td_job_farthest(const tdJob *job, double *most)
 {
-    const tdModel *model = search->job->trainee.model;
-    const tdSamplePath *path = &search->job->path;
+    const tdModel *model = job->trainee.model;
+    const tdSamplePath *path = &job->path;
+    for (int a = 0; a < model->n_actuators; a++)
+        most[a] = 0;
     for (int64_t i = 0; i < path->count; i++)
         for (int a = 0; a < model->n_actuators; a++)
-            search->most[a] = fmax(search->most[a], fabs(path->values[i * path->n + model->actuators[a].input]));
+            most[a] = fmax(most[a], fabs(path->values[i * path->n + model->actuators[a].input]));
+}
+
+static void find_farthest(Search *search)
+{
+    const tdSamplePath *path = &search->job->path;
+    td_job_farthest(search->job, search->most);
     while (search->n < PLACES)
     {
         const double *best = NULL;
@@ -68,47 +76,49 @@ static void find_farthest(Search *search)
     }
 }
 
-static bool visit(const Search *search, tdWalker *walker, const double *place, double weight, double share)
+static tdStatus visit(const Search *search, tdWalker *walker, const double *place, double weight, double share,
+                      bool *reached, tdError *error)
 {
     const tdModel *model = search->job->trainee.model;
-    bool reached = false;
-    tdError error;
     memcpy(search->values, place, (size_t)model->n_inputs * sizeof(double));
     for (int a = 0; a < model->n_actuators; a++)
         search->values[model->actuators[a].input] *= share;
-    return td_walker_visit(walker, search->values, weight, &reached, &error) == TD_OK && reached;
+    return td_walker_visit(walker, search->values, weight, reached, error);
 }
 
 // Whether all places are reached, drawn towards rest: along the path of training where it is short, as what is reached
 // depends on the way; else the farthest ones from rest.
-static bool reaches(const Search *search, double share)
+static tdStatus reaches(const Search *search, double share, bool *all, tdError *error)
 {
     const tdTrainee *trainee = &search->job->trainee;
     const tdSamplePath *path = &search->job->path;
     const tdWalk walk = {trainee->model, trainee->moving, false};
     bool whole = path->count <= SHORT, reached = true;
+    tdStatus status = TD_OK;
     tdSettings settings = search->job->task->settings;
     settings.threads = 1;
     settings.log = NULL;
-    for (int k = 0; k < (whole ? path->n_trajectories : search->n) && reached; k++)
+    for (int k = 0; k < (whole ? path->n_trajectories : search->n) && reached && status == TD_OK; k++)
     {
         tdWalker *walker = NULL;
-        tdError error;
-        reached = td_walker_create(&walk, &settings, &walker, &error) == TD_OK;
-        if (!whole)
-            reached = reached && visit(search, walker, search->place[k], 1, share);
-        for (int64_t i = path->start[k]; whole && i < path->start[k + 1] && reached; i++)
-            reached = visit(search, walker, path->values + i * path->n, path->weight[i], share);
+        status = td_walker_create(&walk, &settings, &walker, error);
+        if (!whole && status == TD_OK)
+            status = visit(search, walker, search->place[k], 1, share, &reached, error);
+        for (int64_t i = path->start[k]; whole && i < path->start[k + 1] && reached && status == TD_OK; i++)
+            status = visit(search, walker, path->values + i * path->n, path->weight[i], share, &reached, error);
         td_walker_free(walker);
     }
-    return reached;
+    *all = reached;
+    return status;
 }
 
-static void write_ranges(const Search *search, double share, char *out, size_t size)
+static void write_ranges(const Search *search, double share, bool reached, char *out, size_t size)
 {
     const tdModel *model = search->job->trainee.model;
-    int n = snprintf(out, size, "within %.0f %% of the ranges %s (in SI units ", 100 * share,
-                     search->job->path.count <= SHORT ? "all of them have one" : "the farthest ones have one");
+    int n = snprintf(out, size, "within %.3g %% of the ranges %s (in SI units ", 100 * share,
+                     !reached                           ? "this was not seen"
+                     : search->job->path.count <= SHORT ? "all of them have one"
+                                                        : "the farthest ones have one");
     for (int a = 0; a < model->n_actuators && n > 0 && (size_t)n < size - 60; a++)
         n += snprintf(out + n, size - (size_t)n, "%s%.32s up to %.3g", a > 0 ? ", " : "", model->actuators[a].name,
                       share * search->most[a]);
@@ -213,7 +223,25 @@ static void note_opposed(const tdJob *job, char *out, size_t size)
     td_state_free(state);
 }
 
-void td_job_explain(const tdJob *job, char *out, size_t size)
+// The largest share, `most` at the utmost, by bisection; 0: none.
+static tdStatus find_share(const Search *search, double most, double *out, tdError *error)
+{
+    double low = 0, high = most;
+    bool all = false;
+    if (most < 1 && search->n > 0)
+        TD_TRY(reaches(search, most, &all, error));
+    low = all ? most : 0;
+    for (int k = 0; k < ROUNDS && search->n > 0 && low < most; k++)
+    {
+        double share = 0.5 * (low + high);
+        TD_TRY(reaches(search, share, &all, error));
+        *(all ? &low : &high) = share;
+    }
+    *out = low;
+    return TD_OK;
+}
+
+tdStatus td_job_explain(const tdJob *job, double most, char *out, size_t size, tdError *error)
 {
     const tdModel *model = job->trainee.model;
     Search search = {.job = job,
@@ -222,19 +250,17 @@ void td_job_explain(const tdJob *job, char *out, size_t size)
     snprintf(out, size, "use smaller ranges, or more steps_between");
     if (search.most != NULL && search.values != NULL && !job->trainee.touching)
         find_farthest(&search);
-    double low = 0, high = 1;
-    for (int k = 0; k < ROUNDS && search.n > 0; k++)
-    {
-        double share = 0.5 * (low + high);
-        *(reaches(&search, share) ? &low : &high) = share;
-    }
+    bool missing = job->report->failures > 0 || most == 1; // equilibria
+    double low = 0;
+    tdStatus status = search.most == NULL || search.values == NULL ? td_fail_memory(error, "the ranges that work")
+                                                                   : find_share(&search, most, &low, error);
     if (low > 0)
-        write_ranges(&search, low, out, size);
+        write_ranges(&search, low, missing, out, size);
     else if (search.n > 0)
         snprintf(out, size, "there are failures even within a %dth of the ranges: check the scene at rest first",
                  1 << ROUNDS);
     size_t used = strlen(out);
-    if (used + 3 < size)
+    if (status == TD_OK && missing && used + 3 < size)
     {
         note_opposed(job, out + used + 2, size - used - 2);
         if (out[used + 2] != '\0')
@@ -242,4 +268,5 @@ void td_job_explain(const tdJob *job, char *out, size_t size)
     }
     free(search.most);
     free(search.values);
+    return status;
 }

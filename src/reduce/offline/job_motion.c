@@ -91,7 +91,7 @@ static bool goes_by_itself(const tdModel *model)
 }
 
 // The motion of the validation; where friction remembers the way, the motion that was learned, unless there is one.
-static tdStatus motion_of(tdJob *job, const tdSceneMotion **motion, double *duration, tdError *error)
+tdStatus td_job_motion_of(tdJob *job, const tdSceneMotion **motion, double *duration, tdError *error)
 {
     const tdScene *scene = &job->model->scene;
     if ((scene->reduction.follow && scene->validation.line == 0) || goes_by_itself(job->model))
@@ -181,7 +181,7 @@ tdStatus td_job_full_motion(tdJob *job, bool training, tdJobMotion *out, tdError
     const char *name = training ? "motion-learned.part" : "motion-check.part";
     *out = (tdJobMotion){0};
     TD_TRY(training ? td_sample_wander(job->model, &job->round, &motion, &duration, error)
-                    : motion_of(job, &motion, &duration, error));
+                    : td_job_motion_of(job, &motion, &duration, error));
     size_t numbers = (size_t)(TD_JOB_MOTION_STEPS / stride * job->trainee.n);
     out->q = td_take(numbers, sizeof(double));
     if (out->q == NULL)
@@ -236,7 +236,7 @@ tdStatus td_job_motion(tdJob *job, const char *rom, tdJobErrors *errors, tdError
     const tdSceneMotion *motion = NULL;
     double duration = 0;
     tdJobMotion full = {0};
-    TD_TRY(motion_of(job, &motion, &duration, error));
+    TD_TRY(td_job_motion_of(job, &motion, &duration, error));
     double *shape = td_take(2 * (size_t)job->trainee.n, sizeof *shape);
     tdStatus status = shape == NULL ? td_fail_memory(error, "the check along a motion")
                                     : td_job_look_at_motion(job, false, &full, error);

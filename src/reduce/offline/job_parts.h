@@ -26,6 +26,8 @@ typedef struct tdJobErrors
     int64_t *place;                       ///< most: at places, which one
 } tdJobErrors;
 
+#define TD_JOB_FAR_OFF 0.05 ///< error of a model from which on its cause is looked for
+
 /// What a round of training may change.
 typedef struct tdJobSettings
 {
@@ -67,7 +69,8 @@ typedef struct tdJob
     double tightened;         ///< by which share ecsw_tolerance is smaller since then; 0: not
     double share;             ///< of the error asked for that modes may leave of held-out shapes
     double left[2], least[2]; ///< of held-out places and of the motion: what modes leave; what all there are leave
-    tdJobErrors *places;      ///< at held-out places
+    tdJobErrors *places;      ///< at held-out places,
+    tdJobErrors *motion;      ///< and along the motion
     int64_t n_k;              ///< states of training: the snapshots, and those in which modes beside theirs vibrate
     double *metric;    ///< r x r: L of L L' = K0, by which the forces of training are measured; NULL: as they are
     double *alpha, *u; ///< n_k x r, n_k x n_u
@@ -109,8 +112,14 @@ bool td_job_load(const tdJob *job, const char *name, const tdSamplePath *path, i
 /// positions. False when it is not there.
 bool td_job_load_rows(const tdJob *job, const char *name, const tdSamplePath *path, int trajectory, int64_t count,
                       int64_t begin, int64_t end, double *out);
-/// job_explain.c: ranges within which places of training are reached, found by bisection; in words.
-void td_job_explain(const tdJob *job, char *out, size_t size);
+/// job_explain.c: ranges within which places of training are reached, found by bisection; in words. most: share of the
+/// ranges beyond which the model is off, whatever is reached there; 1: it is not.
+tdStatus td_job_explain(const tdJob *job, double most, char *out, size_t size, tdError *error);
+/// job_causes.c: why the model is farther off than is good, at held-out places or along the motion, in words; and the
+/// share of the ranges within which it is not, 1 where the ranges are not to blame.
+tdStatus td_job_find_cause(tdJob *job, char *out, size_t size, double *within, tdError *error);
+/// By actuator, how far it goes in training; room for all.
+void td_job_farthest(const tdJob *job, double *most);
 /// job_snapshots.c: computes the trajectories of a path that are not there, in several threads.
 tdStatus td_job_visit(tdJob *job, const char *name, const tdSamplePath *path, bool positions, tdError *error);
 /// The same for trajectories from `first` on; those before are there. mine: by trajectory, whether it is wanted; NULL:
@@ -271,6 +280,10 @@ tdStatus td_job_full_motion(tdJob *job, bool training, tdJobMotion *out, tdError
 tdStatus td_job_look_at_motion(tdJob *job, bool training, tdJobMotion *out, tdError *error);
 /// Whether training sees a motion, too.
 bool td_job_learns_motion(const tdJob *job);
+/// job_motion.c: the motion of the check, and how long it takes [s].
+tdStatus td_job_motion_of(tdJob *job, const tdSceneMotion **motion, double *duration, tdError *error);
+/// job_check.c: the candidate, static (NULL where there is no such model) and moving. whole: with all elements.
+tdStatus td_job_candidate_models(tdJob *job, bool whole, tdModel **at_rest, tdModel **moving, tdError *error);
 /// job_check.c: at held-out places, of the candidate that was checked last, with all elements: what its modes are off.
 tdStatus td_job_whole_error(tdJob *job, double *out, tdError *error);
 /// job_rounds.c: what held-out shapes leave beside the first r of the modes, for r up to all, relative.

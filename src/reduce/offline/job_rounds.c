@@ -317,11 +317,12 @@ void td_job_begin_round(tdJob *job)
     rom->phi = rom->sigma = rom->lambda = rom->low = rom->high = rom->spread = rom->P = rom->Q = rom->S = NULL;
     rom->domains = NULL;
     job->n_found = job->n_k = 0;
-    job->places = NULL;
+    job->places = job->motion = NULL;
     job->metric = NULL;
     job->rom.indicator_slope = job->rom.indicator_threshold = job->rom.distance_threshold = NAN;
     job->rom.indicator_offset = 0;
     job->rom.held_out_error = job->rom.motion_error = NAN;
+    report->iterations = 0;
     report->failures = report->weight_snapshots = report->moving_snapshots = 0;
     report->elements = report->rid_elements = 0;
     report->ecsw_error = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training with contact in scenes that differ: friction, slopes, places of other bodies. Each run is a trajectory of
-// its own along the scene's motion; the first is in the scene as it is, the others have values all over the ranges of
-// `reduction.vary`, a Latin hypercube whose outermost slices are the ends. One more scene, of values between those, is
-// for the check.
+// Training with contact in scenes that differ: friction, slopes, places of other bodies, motions. Each run is a
+// trajectory of its own along the motion of its scene; the first is in the scene as it is, the others have values all
+// over the ranges of `reduction.vary`, a Latin hypercube whose outermost slices are the ends. One more scene, of values
+// between those, is for the check.
 #include "reduce/offline/job_parts.h"
 
 #include "base/hash.h"
@@ -10,6 +10,7 @@
 #include "reduce/offline/walker.h"
 #include "reduce/reduced.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,15 +52,19 @@ static tdStatus write_set(tdJob *job, const double *shares, int stride, const ch
     for (int k = 0; k < given->n_vary; k++)
     {
         const tdSceneVary *vary = &given->vary[k];
-        double value = vary->from + shares[(int64_t)k * stride] * (vary->to - vary->from);
-        td_text_format(&text, "%s=%.9g%s%s\n", vary->set, value, vary->unit[0] != '\0' ? " " : "", vary->unit);
+        double share = shares[(int64_t)k * stride], value = vary->from + share * (vary->to - vary->from);
+        int i = (int)(share * vary->n_values);
+        if (vary->n_values > 0)
+            td_text_format(&text, "%s=%s\n", vary->set, vary->values[i < vary->n_values ? i : vary->n_values - 1]);
+        else
+            td_text_format(&text, "%s=%.9g%s%s\n", vary->set, value, vary->unit[0] != '\0' ? " " : "", vary->unit);
     }
     *out = text.failed ? NULL : td_arena_copy(&job->arena, text.data);
     free(text.data);
     return *out != NULL ? TD_OK : td_fail_memory(error, "the runs of training");
 }
 
-// One trajectory for each run, all along the same places.
+// One trajectory for each run, for now all along the same places.
 static tdStatus repeat(tdJob *job, int runs, tdError *error)
 {
     tdSamplePath one = job->path, *all = &job->path;
@@ -90,8 +95,21 @@ static const char *own(const tdJob *job, const char *set)
     return given != NULL ? set + strlen(given) + 1 : set;
 }
 
-// Only what surrounds the body may differ, and the motion has to fit.
-static tdStatus check_run(const tdJob *job, const char *set, tdError *error)
+// The places of a run: its motion may be another one.
+static tdStatus place_run(tdJob *job, int t, const tdModel *own, tdError *error)
+{
+    tdSamplePath path, *all = &job->path;
+    tdArena arena = {0};
+    tdStatus status = td_sample_path(own, &arena, &path, error);
+    assert(status != TD_OK || path.count == all->start[t + 1] - all->start[t]);
+    if (status == TD_OK)
+        memcpy(all->values + all->start[t] * all->n, path.values, (size_t)(path.count * path.n) * sizeof(double));
+    td_arena_free(&arena);
+    return status;
+}
+
+// Only what surrounds the body may differ, and the motion has to fit. t: the run whose places are set; -1: none.
+static tdStatus check_run(tdJob *job, int t, const char *set, tdError *error)
 {
     const tdModel *first = job->moving;
     const tdScene *scene = &job->model->scene;
@@ -105,9 +123,11 @@ static tdStatus check_run(const tdJob *job, const char *set, tdError *error)
     bool same = model->coords == first->coords && model->n_inputs == first->n_inputs &&
                 td_soft_physics(model, body) == td_soft_physics(first, body);
     bool fits = model->scheme.h == first->scheme.h && model->scene.settings.steps == first->scene.settings.steps;
+    if (same && fits && t >= 0)
+        status = place_run(job, t, model, error);
     td_model_free(model);
     if (same && fits)
-        return TD_OK;
+        return status;
     return td_fail_at(error, TD_ERROR_INPUT, scene->file, line, "reduction.vary",
                       "with %.200s %s; vary only what surrounds the body, such as friction, gravity and the places of "
                       "other bodies",
@@ -150,9 +170,9 @@ tdStatus td_job_plan_runs(tdJob *job, tdError *error)
     if (status == TD_OK)
         status = write_set(job, between, 1, &job->unseen, error);
     for (int t = 1; t < runs && status == TD_OK; t++)
-        status = check_run(job, job->runs[t], error);
+        status = check_run(job, t, job->runs[t], error);
     if (status == TD_OK)
-        status = check_run(job, job->unseen, error);
+        status = check_run(job, -1, job->unseen, error);
     job->n_runs = job->report->runs = runs;
     free(shares);
     free(between);

@@ -16,11 +16,17 @@ static int64_t places_of(const tdSamplePath *path, int trajectory)
     return path->start[trajectory + 1] - path->start[trajectory];
 }
 
+// Snapshots of it, at most.
+static int64_t room_of(const tdSamplePath *path, int trajectory)
+{
+    return path->every > 1 ? places_of(path, trajectory) / path->every : places_of(path, trajectory);
+}
+
 tdStatus td_job_take(const tdJob *job, const tdSamplePath *path, int trajectory, bool positions, tdJobTrajectory *out,
                      tdError *error)
 {
     const tdTrainee *trainee = &job->trainee;
-    int64_t places = places_of(path, trajectory), n = trainee->n, n_u = trainee->n_u;
+    int64_t places = room_of(path, trajectory), n = trainee->n, n_u = trainee->n_u;
     *out = (tdJobTrajectory){0};
     out->memory = td_take((size_t)(places * (1 + n_u + n * (positions ? 2 : 1))), sizeof(double));
     if (out->memory == NULL)
@@ -41,7 +47,7 @@ void td_job_drop(tdJobTrajectory *trajectory)
 /// The counts of a part, before its arrays.
 typedef struct Counts
 {
-    int64_t reached, failed, failure;
+    int64_t reached, failed, failure, iterations;
     double seconds;
     char why[sizeof((tdSnapshots *)0)->why];
 } Counts;
@@ -58,11 +64,11 @@ static void count_from(const tdSamplePath *path, int trajectory, int sign, const
         data->found.place[k] += sign * path->start[trajectory];
 }
 
-// Parts have room for all places of the trajectory, so that their size is known.
+// Parts have room for all snapshots of the trajectory, so that their size is known.
 static void list_pieces(const tdJob *job, const tdSamplePath *path, int trajectory, bool positions, Counts *counts,
                         const tdJobTrajectory *data, tdWorkPart pieces[2])
 {
-    int64_t places = places_of(path, trajectory);
+    int64_t places = room_of(path, trajectory);
     int64_t numbers = places * (1 + job->trainee.n_u + job->trainee.n * (positions ? 2 : 1));
     pieces[0] = (tdWorkPart){counts, sizeof *counts};
     pieces[1] = (tdWorkPart){data->memory, (size_t)numbers * sizeof(double)};
@@ -73,6 +79,8 @@ uint64_t td_job_trajectory_key(const tdJob *job, const tdSamplePath *path, int t
     int64_t first = path->start[trajectory], places = places_of(path, trajectory);
     const int64_t about[] = {places, path->n, positions};
     uint64_t key = td_work_key(job->equilibria, about, sizeof about);
+    if (path->every > 1)
+        key = td_work_key(key, &path->every, sizeof path->every);
     if (job->n_runs > trajectory && job->runs[trajectory] != NULL) // held-out paths have one, in the scene as it is
         key = td_work_key(key, job->runs[trajectory], strlen(job->runs[trajectory]));
     key = td_work_key(key, path->values + first * path->n, (size_t)(places * path->n) * sizeof(double));
@@ -92,6 +100,7 @@ bool td_job_load(const tdJob *job, const char *name, const tdSamplePath *path, i
         return false;
     out->found.reached = counts.reached;
     out->found.failed = counts.failed;
+    out->found.iterations = counts.iterations;
     out->seconds = counts.seconds;
     out->found.failure = counts.failure + path->start[trajectory];
     memcpy(out->found.why, counts.why, sizeof counts.why);
@@ -103,7 +112,7 @@ bool td_job_load_rows(const tdJob *job, const char *name, const tdSamplePath *pa
                       int64_t begin, int64_t end, double *out)
 {
     char part[64];
-    int64_t places = places_of(path, trajectory);
+    int64_t places = room_of(path, trajectory);
     size_t n = (size_t)job->trainee.n * sizeof(double);
     size_t at = sizeof(Counts) + (size_t)(places * (1 + job->trainee.n_u)) * sizeof(double);
     td_job_name(name, path, trajectory, part);
@@ -118,6 +127,7 @@ static tdStatus save(const tdJob *job, const char *name, const tdSamplePath *pat
     Counts counts = {.reached = data->found.reached,
                      .failed = data->found.failed,
                      .failure = data->found.failure - path->start[trajectory],
+                     .iterations = data->found.iterations,
                      .seconds = data->seconds};
     tdWorkPart pieces[2];
     memcpy(counts.why, data->found.why, sizeof counts.why);
@@ -239,7 +249,7 @@ double td_job_worker_bytes(const tdJob *job, bool most)
         for (int t = 0; t < ways[w].path->n_trajectories; t++)
         {
             double each = 1 + job->trainee.n_u + (double)job->trainee.n * (ways[w].positions ? 2 : 1);
-            longest = fmax(longest, 8 * each * (double)places_of(ways[w].path, t));
+            longest = fmax(longest, 8 * each * (double)room_of(ways[w].path, t));
         }
     // Where it has to settle, there is a moving state beside the static one. A tenth is for what is not counted.
     double states = most ? 2.2 : 1;

@@ -476,6 +476,7 @@ tdStatus td_sample_path(const tdModel *model, tdArena *arena, tdSamplePath *out,
         break;
     }
     TD_TRY(refine(model, arena, &rows, reduction->steps_between, out, error));
+    out->every = reduction->follow ? reduction->every : 0;
     return cut(model, arena, out, error);
 }
 

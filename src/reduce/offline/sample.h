@@ -14,6 +14,7 @@ typedef struct tdSamplePath
     int n_trajectories;
     int64_t *start; ///< n_trajectories + 1: their first places
     int *number;    ///< by trajectory: under which it is known, whatever comes before it; NULL: its own
+    int every;      ///< one place of so many is a snapshot; 0: all are
     int n_pilots;   ///< samples auto: trajectories to corners, behind the first,
     int64_t spread; ///< and places beside those
 } tdSamplePath;

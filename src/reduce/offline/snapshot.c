@@ -219,6 +219,106 @@ void td_trainee_split(const tdTrainee *trainee, const double *q, double *u, doub
 
 // ---------------------------------------------------------------- trajectories
 
+#define GUESS_LEAST 3    // snapshots of a trajectory from which on shapes are guessed
+#define REACH       0.7  // ranges over which a shape tells of another
+#define NUGGET      1e-6 // that keeps the weights apart
+#define GUESS_MOST  200  // places of a trajectory, up to which they are
+#define UNSURE      0.3  // of the variance: what is farther from all snapshots is not guessed
+
+// Values of inputs and the share of gravity, in ranges of the path.
+typedef struct Ranges
+{
+    int n;
+    double *scale; // of each input; 0: it does not vary
+} Ranges;
+
+static double likeness(const Ranges *ranges, const double *a, double weight_a, const double *b, double weight_b)
+{
+    double square = (weight_a - weight_b) * (weight_a - weight_b);
+    for (int k = 0; k < ranges->n; k++)
+        square += pow((a[k] - b[k]) * ranges->scale[k], 2);
+    return exp(-square / (2 * REACH * REACH));
+}
+
+static void find_ranges(const tdSamplePath *path, Ranges *ranges)
+{
+    for (int k = 0; k < path->n; k++)
+    {
+        double low = INFINITY, high = -INFINITY;
+        for (int64_t i = 0; i < path->count; i++)
+        {
+            low = fmin(low, path->values[i * path->n + k]);
+            high = fmax(high, path->values[i * path->n + k]);
+        }
+        ranges->scale[k] = high > low ? 1 / (high - low) : 0;
+    }
+}
+
+// Weights of the m snapshots so far in the shape at a place: the best linear guess of a field that varies smoothly over
+// the ranges (kriging), about the last of them. Solves (K + nugget) w = k by Cholesky. False: the place is too far
+// away.
+static bool weigh(const tdSamplePath *path, const Ranges *ranges, const tdSnapshots *found, int m, int64_t place,
+                  double *K, double *w)
+{
+    const double *at = path->values + place * path->n;
+    double known = 0;
+    for (int i = 0; i < m; i++)
+    {
+        int64_t p = found->place[i];
+        w[i] = likeness(ranges, at, path->weight[place], path->values + p * path->n, path->weight[p]);
+        for (int j = 0; j <= i; j++)
+        {
+            int64_t r = found->place[j];
+            double sum = likeness(ranges, path->values + p * path->n, path->weight[p], path->values + r * path->n,
+                                  path->weight[r]) +
+                         (i == j ? NUGGET : 0);
+            for (int k = 0; k < j; k++)
+                sum -= K[i * m + k] * K[j * m + k];
+            K[i * m + j] = i == j ? sqrt(fmax(sum, 1e-300)) : sum / K[j * m + j];
+        }
+    }
+    for (int i = 0; i < m; i++)
+    {
+        for (int k = 0; k < i; k++)
+            w[i] -= K[i * m + k] * w[k];
+        w[i] /= K[i * m + i];
+        known += w[i] * w[i];
+    }
+    for (int i = m - 1; i >= 0; i--)
+    {
+        for (int k = i + 1; k < m; k++)
+            w[i] -= K[k * m + i] * w[k];
+        w[i] /= K[i * m + i];
+    }
+    return 1 - known < UNSURE;
+}
+
+// The shape at a place as the snapshots of the trajectory so far let it be expected, from where held coordinates are
+// now. False: they tell too little. Equilibria of a fixed body alone.
+static bool guess(const tdTrainee *trainee, const tdSamplePath *path, const Ranges *ranges, const tdSnapshots *found,
+                  int64_t place, double *work, double *nodes)
+{
+    int m = (int)found->reached, n_u = trainee->n_u;
+    double *K = work, *w = work + (int64_t)m * m;
+    if (m < GUESS_LEAST || !weigh(path, ranges, found, m, place, K, w))
+        return false;
+    const double *rest = trainee->model->bodies[trainee->body].soft->rest;
+    const double *last = found->d + (m - 1) * trainee->n, *u = found->u + (int64_t)(m - 1) * n_u;
+    for (int64_t i = 0; i < trainee->n; i++)
+    {
+        nodes[i] = rest[i] + last[i];
+        for (int j = 0; j < n_u; j++)
+            nodes[i] += trainee->psi[i * n_u + j] * u[j];
+    }
+    for (int k = 0; k < m - 1; k++)
+    {
+        const double *d = found->d + k * trainee->n;
+        for (int64_t i = 0; i < trainee->n; i++)
+            nodes[i] += w[k] * (d[i] - last[i]);
+    }
+    return true;
+}
+
 static void keep(const tdTrainee *trainee, const double *q, int64_t place, tdSnapshots *out)
 {
     int64_t k = out->reached++;
@@ -263,25 +363,40 @@ tdStatus td_snapshot_trajectory(const tdTrainee *trainee, const tdSettings *sett
                                 bool *stopped, tdError *error)
 {
     tdWalker *walker = NULL;
-    out->reached = out->failed = 0;
+    out->reached = out->failed = out->iterations = 0;
     out->failure = path->start[trajectory];
     out->why[0] = '\0';
     bool touching = trainee->touching;
     const tdWalk walk = {touching ? trainee->moving : trainee->model, trainee->moving, settle || touching};
     tdStatus status = td_walker_create(&walk, settings, &walker, error);
+    int64_t places = path->start[trajectory + 1] - path->start[trajectory];
+    bool guesses = status == TD_OK && !walk.settle && trainee->frame == TD_FRAME_FIXED && places <= GUESS_MOST;
+    double *work = guesses ? td_take((size_t)(places * (places + 1) + trainee->n + path->n + 1), sizeof *work) : NULL;
+    Ranges ranges = {path->n, work};
+    double *nodes = guesses && work != NULL ? work + path->n : NULL, *weights = guesses ? nodes + trainee->n : NULL;
+    if (guesses && work == NULL)
+        status = td_fail_memory(error, "the guess of a shape");
+    else if (guesses)
+        find_ranges(path, &ranges);
     for (int64_t i = path->start[trajectory]; i < path->start[trajectory + 1] && status == TD_OK && !*stopped; i++)
     {
         const double *place = path->values + i * path->n;
         bool reached = false;
+        if (guesses && guess(trainee, path, &ranges, out, i, weights, nodes))
+            td_walker_guess(walker, trainee->body, nodes, trainee->loose);
         status = td_walker_visit(walker, place, path->weight[i], &reached, error);
         if (status != TD_OK)
             break;
-        if (reached)
+        bool wanted = path->every <= 1 || (i + 1 - path->start[trajectory]) % path->every == 0;
+        if (reached && wanted)
             keep(trainee, td_walker_nodes(walker, trainee->body), i, out);
-        else
+        else if (!reached)
             note_failure(trainee->model, walker, i, place, out);
         *stopped = !visited(user);
     }
+    if (walker != NULL)
+        out->iterations = td_walker_iterations(walker);
+    free(work);
     td_walker_free(walker);
     return status;
 }

@@ -44,9 +44,10 @@ void td_trainee_steady(const tdTrainee *trainee, double *d);
 typedef struct tdSnapshots
 {
     int64_t reached, failed;
-    double *u; ///< n_u each
-    double *d; ///< n each
-    double *q; ///< n each: positions; NULL: not wanted
+    int64_t iterations; ///< of Newton's method
+    double *u;          ///< n_u each
+    double *d;          ///< n each
+    double *q;          ///< n each: positions; NULL: not wanted
     int64_t *place;
     char why[440];   ///< the first that failed,
     int64_t failure; ///< and which place that is

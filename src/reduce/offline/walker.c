@@ -143,6 +143,10 @@ struct tdWalker
     double *at;                // inputs of the place where it is
     char why[320];
     bool restless; // why: it went on moving
+    int64_t iterations;
+    int guessed;                 // body of
+    const double *guess, *loose; // td_walker_guess()
+    double *before;              // coordinates of the model, scratch
 };
 
 static const tdModel *model_of(const tdWalker *walker)
@@ -159,7 +163,9 @@ tdStatus td_walker_create(const tdWalk *walk, const tdSettings *settings, tdWalk
     walker->walk = *walk;
     walker->settings = *settings;
     walker->at = td_take((size_t)walk->at_rest->n_inputs + 1, sizeof(double));
-    tdStatus status = walker->at == NULL ? td_fail_memory(error, "a walk through equilibria") : TD_OK;
+    walker->before = td_take((size_t)walk->at_rest->coords, sizeof(double));
+    tdStatus status =
+        walker->at == NULL || walker->before == NULL ? td_fail_memory(error, "a walk through equilibria") : TD_OK;
     if (status == TD_OK && walk->settle)
         status = td_state_create(walk->moving, settings, &walker->moving, error);
     else if (status == TD_OK)
@@ -179,6 +185,7 @@ void td_walker_free(tdWalker *walker)
     td_state_free(walker->at_rest);
     td_state_free(walker->moving);
     free(walker->at);
+    free(walker->before);
     free(walker);
 }
 
@@ -221,6 +228,7 @@ static tdStatus step(tdWalker *walker, const double *to, double share)
             return status;
     }
     tdStatus status = td_step(model, walker->state);
+    walker->iterations += td_state_report(walker->state)->newton_iterations;
     walker->restless = false;
     if (status != TD_OK)
         snprintf(walker->why, sizeof walker->why, "%.300s", td_state_report(walker->state)->error.message);
@@ -236,8 +244,42 @@ static void start_at_rest(tdWalker *walker, const double *place)
         walker->at[model->actuators[a].input] = 0;
 }
 
+void td_walker_guess(tdWalker *walker, int body, const double *nodes, const double *loose)
+{
+    walker->guessed = body;
+    walker->guess = nodes;
+    walker->loose = loose;
+}
+
+int64_t td_walker_iterations(const tdWalker *walker)
+{
+    return walker->iterations;
+}
+
+// From the shape that was guessed. Where that fails the body is where it was.
+static tdStatus go_guessing(tdWalker *walker, const double *place)
+{
+    tdState *state = walker->state;
+    const tdModel *model = walker->walk.at_rest;
+    const tdBody *body = &model->bodies[walker->guessed];
+    memcpy(walker->before, state->q, (size_t)model->coords * sizeof(double));
+    for (int64_t i = 0; i < body->count; i++)
+        if (walker->loose[i] != 0)
+            state->q[body->first + i] = walker->guess[i];
+    tdStatus status = step(walker, place, 1);
+    if (status == TD_ERROR_NUMERIC)
+        memcpy(state->q, walker->before, (size_t)model->coords * sizeof(double));
+    return status;
+}
+
 static tdStatus go_static(tdWalker *walker, const double *place)
 {
+    if (walker->started && walker->guess != NULL)
+    {
+        tdStatus came = go_guessing(walker, place);
+        if (came != TD_ERROR_NUMERIC)
+            return came;
+    }
     int steps = walker->started ? 1 : APPROACH;
     tdStatus status = TD_OK;
     for (int k = 1; k <= steps && status == TD_OK; k++)
@@ -344,9 +386,8 @@ static tdStatus press_on(tdWalker *walker, const double *place)
 
 // From where the body is to an equilibrium at the place: moving, and from close to it by Newton's method. Where that
 // fails the moving model goes on alone.
-static tdStatus go_settling(tdWalker *walker, const double *place, double weight, tdError *error)
+static tdStatus go_settling(tdWalker *walker, const double *place, int ramp, double weight, tdError *error)
 {
-    int ramp = walker->started ? RAMP_NEAR : RAMP;
     if (walker->walk.moving->touches)
         return press_on(walker, place);
     if (walker->walk.at_rest == walker->walk.moving)
@@ -377,12 +418,28 @@ tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, 
             status = change(walker, true, walker->at, walker->started ? before : weight, &why);
         walker->state->weight = weight;
         if (status == TD_OK)
-            status = go_settling(walker, values, weight, &why);
+            status = go_settling(walker, values, walker->started ? RAMP_NEAR : RAMP, weight, &why);
     }
     walker->started = true;
+    walker->guess = NULL;
     memcpy(walker->at, values, (size_t)walker->walk.at_rest->n_inputs * sizeof(double));
     *reached = status == TD_OK;
     if (status != TD_OK && status != TD_ERROR_NUMERIC && error != NULL)
         *error = why.message[0] != '\0' ? why : td_state_report(walker->state)->error;
+    return status == TD_ERROR_NUMERIC ? TD_OK : status;
+}
+
+tdStatus td_walker_settle_from(tdWalker *walker, const double *values, int body, const double *coords, bool *reached,
+                               tdError *error)
+{
+    assert(walker->started && walker->walk.moving != NULL && !walker->walk.moving->touches);
+    tdStatus status = TD_OK;
+    *reached = false;
+    if (walker->state != walker->moving)
+        TD_TRY(change(walker, true, walker->at, walker->state->weight, error));
+    memset(walker->state->v, 0, (size_t)walker->walk.moving->coords * sizeof(double));
+    TD_TRY(td_state_set_coords(walker->walk.moving, walker->state, body, coords, NULL, NULL, error));
+    status = go_settling(walker, values, 0, walker->state->weight, error);
+    *reached = status == TD_OK;
     return status == TD_ERROR_NUMERIC ? TD_OK : status;
 }

@@ -31,6 +31,15 @@ void td_walker_free(tdWalker *walker);
 /// Goes to the place with these values of all inputs and a share of gravity. Not `reached`: there is no equilibrium, or
 /// none was found, and td_walker_why() tells the reason.
 tdStatus td_walker_visit(tdWalker *walker, const double *values, double weight, bool *reached, tdError *error);
+/// Where the static model begins the next visit: positions of a body's nodes, `loose` ones alone (1; held ones are 0).
+/// Where that leads nowhere, it goes on from where it is. Until that visit is over; NULL: no guess.
+void td_walker_guess(tdWalker *walker, int body, const double *nodes, const double *loose);
+/// Newton iterations of all visits.
+int64_t td_walker_iterations(const tdWalker *walker);
+/// Where it stands at a place, to which it was led: settles there once more, from another shape of a body (coordinates
+/// as its model has them, held ones as they are), without velocity.
+tdStatus td_walker_settle_from(tdWalker *walker, const double *values, int body, const double *coords, bool *reached,
+                               tdError *error);
 const char *td_walker_why(const tdWalker *walker);
 /// Whether the reason is that it goes on moving: no step failed, and td_walker_report() is that of the last shape.
 bool td_walker_restless(const tdWalker *walker);
