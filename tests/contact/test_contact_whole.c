@@ -258,7 +258,7 @@ static void test_single_precision(void **unused)
     tdState *single = plate("auto", 1, &models[0]), *exact = plate("cholesky", 1, &models[1]);
     tdState *shared = plate("auto", 3, &models[2]);
     double slip = 0;
-    for (int k = 0; k < 40; k++)
+    for (int k = 0; k < 24; k++)
     {
         scene_steps(models[0], single, 1);
         scene_steps(models[1], exact, 1);
@@ -273,7 +273,7 @@ static void test_single_precision(void **unused)
         assert_memory_equal(single->q, shared->q, (size_t)models[0]->coords * sizeof(double));
     }
     assert_true(slip > 1e-3);
-    assert_true(single->problem->sap->factors->singles >= 40);
+    assert_true(single->problem->sap->factors->singles >= 24);
     assert_int_equal(exact->problem->sap->factors->singles, 0);
     scene_free(models[0], single);
     scene_free(models[1], exact);
