@@ -390,9 +390,12 @@ static void gain(const tdModel *model, const tdState *state, int32_t c, const td
             int32_t column = td_contact_column(mine, k);
             double change = state->v[body->first + k] - state->v_start[body->first + k];
             for (int s = 0; s < constraint->sides && column >= 0; s++)
-                for (int32_t j = 0; j < constraint->side[s].count && constraint->side[s].block == mine->block; j++)
-                    for (int r = 0; r < 3 && constraint->side[s].columns[j] == column; r++)
-                        out[r] += constraint->side[s].J[(int64_t)r * constraint->side[s].count + j] * change;
+            {
+                const tdSapSide *side = &constraint->side[s];
+                for (int32_t j = 0; j < side->count && side->block == mine->block; j++)
+                    for (int r = 0; r < 3 && (side->columns != NULL ? side->columns[j] : j) == column; r++)
+                        out[r] += side->J[(int64_t)r * side->count + j] * change;
+            }
         }
     }
 }

@@ -20,7 +20,7 @@
     "effectors: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}]\n"                                                  \
     "probes: [{name: tip, body: arm, point: [0.1, 0.01, 0.01]}]\n"                                                     \
     "motion: {keyframes: [{t: 0, top: 0}, {t: 0.2, top: 4 mm}]}\n"                                                     \
-    "validation: {random: {steps: 4, moves: 2}}\n"
+    "validation: {random: {steps: 20, moves: 2}}\n"
 
 static int setup(void **state)
 {
@@ -169,7 +169,7 @@ static void test_sweep(void **state)
     free(reused);
     assert_int_equal(run_command("reduce", "arm.yaml -o b.h5 --work sweep --max-modes 1 --pod-tolerance 0.5 --accept"),
                      0);
-    assert_says("stdout.txt", "reused      19 equilibria, 4 held-out points, of an earlier run");
+    assert_says("stdout.txt", "reused      19 equilibria, 20 held-out points, of an earlier run");
     assert_true(exists("a.h5") && exists("b.h5") && exists("sweep/job.txt"));
     assert_refuses("reduce", "other.yaml -o c.h5 --work sweep --quiet", 3, "was left by another job");
     assert_refuses("reduce", "arm.yaml -o c.h5 --ecsw-tolerance 1", 2, "expected a number > 0 and < 1");
@@ -215,7 +215,7 @@ static void test_frame(void **state)
                "probes: [{name: tip, body: left, point: [0.1, 0.01, 0.01]}]\n"                                         \
                "motion: {keyframes: [{t: 0, up: 0, down: 0}, {t: 0.2, up: 4 mm, down: 2 mm}]}\n"                       \
                "reduction: {body: left, ecsw_tolerance: 0.005}\n"                                                      \
-               "validation: {random: {steps: 4, moves: 2}}\n"
+               "validation: {random: {steps: 20, moves: 2}}\n"
 
 // Several reduced bodies beside one of full order, which is free: each is reduced on its own, whatever the others are,
 // and moves as it does where it alone is reduced.
@@ -268,7 +268,7 @@ static void test_jobs(void **state)
     assert_near(json_number("job"), 2, 0);
     assert_near(json_number("reused"), 0, 0);
     assert_int_equal(run_batch("", "arm.yaml shares arm.h5"), 3);
-    assert_says("stderr.txt", "shares: 1 of 2 trajectories are missing: snapshots 0. Run the unfinished jobs");
+    assert_says("stderr.txt", "shares: 1 of 2 trajectories are missing: check-full 0. Run the unfinished jobs");
     assert_int_equal(run_batch("SLURM_ARRAY_TASK_ID=1", "arm.yaml shares 2"), 0);
     double places = json_number("places");
     assert_int_equal(run_batch("SLURM_ARRAY_TASK_ID=1", "arm.yaml shares 2"), 0);

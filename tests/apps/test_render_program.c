@@ -262,7 +262,7 @@ static void test_draws_a_time(void **state)
            (const char *const[]){"\"slack_segments\": 1", "\"probes\": 2", "\"step\": 4, \"time\": 0.04", NULL});
     expect(p, "render two --field tension" SMALL, 0,
            (const char *const[]){"\"step\": 8", "\"field_range\": [0, ", NULL});
-    expect(p, "reduce two.yaml -o two.h5 --quiet", 0, (const char *const[]){"modes", NULL});
+    expect(p, "reduce two.yaml -o two.h5 --accept --quiet", 0, (const char *const[]){"modes", NULL});
     expect(p, "render two.yaml --rom two.h5 --domain --time 0.05" SMALL, 0,
            (const char *const[]){"\"slack_segments\": 1", "\"chosen_elements\": ", "\"step\": 5", NULL});
     char *said;

@@ -176,8 +176,8 @@ static void test_as_driven_there(void **unused)
         assert_true(off < all[k].place);
         assert_true(other_force < all[k].force);
         assert_true(effort < all[k].force);
-        scene_free(model, state);
         td_state_free(other);
+        scene_free(model, state);
     }
 }
 

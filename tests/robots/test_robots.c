@@ -234,9 +234,11 @@ static void test_fine_scenes_differ_in_the_mesh_alone(void **context)
     (void)context;
     glob_t found;
     assert_int_equal(glob(ROBOTS "*/fine*.yaml", 0, NULL, &found), 0);
-    assert_int_equal(found.gl_pathc, 6);
+    assert_int_equal(found.gl_pathc, 7);
     for (size_t i = 0; i < found.gl_pathc; i++)
     {
+        if (strstr(found.gl_pathv[i], "fine_corners") != NULL) // of the fine mesh alone, for a comparison with a paper
+            continue;
         const char *fine = found.gl_pathv[i], *name = strrchr(fine, '/') + 1;
         char coarse[512];
         snprintf(coarse, sizeof coarse, "%.*scoarse%s", (int)(name - fine), fine, name + strlen("fine"));
