@@ -73,8 +73,8 @@ static void test_vibrations_reach_their_amplitude(void **unused)
     for (int j = 0; j < rom.r; j++)
     {
         double most = first * rom.lambda[0] / rom.lambda[j];
-        // To one side nearly so far, to the other at least half as far: random numbers are few, and how they fall upon two
-        // modes of one frequency is a matter of rounding.
+        // To one side nearly so far, to the other at least half as far: random numbers are few, and how they fall upon
+        // two modes of one frequency is a matter of rounding.
         double near = fmin(-rom.low[j], rom.high[j]), far = fmax(-rom.low[j], rom.high[j]);
         assert_true(near > 0.5 * most && far > 0.8 * most && far < 1.5 * most);
     }
