@@ -124,9 +124,11 @@ TD_BOTH void td_frame_spin(const tdFrameInertia *at, int r, const double *a, con
 {
     double part[3] = {0, 0, 0};
     for (int j = lanes.lane; j < r; j += lanes.n)
+    {
         TD_UNROLL
-    for (int c = 0; c < 3; c++)
-        part[c] += at->C[c * r + j] * a[j];
+        for (int c = 0; c < 3; c++)
+            part[c] += at->C[c * r + j] * a[j];
+    }
     td_turn3(at->J, w, l);
     TD_UNROLL
     for (int c = 0; c < 3; c++)

@@ -22,7 +22,7 @@ export interface Record {
 export const isFrame = (record: Record): boolean => record.binary !== null && new DataView(record.binary).getUint32(0, true) === KIND.frame;
 
 /// Keeps what a page needs to start (hello, topology, last field and frame), and everything after start(): a recording begins
-/// with what is shown, however long the next frame takes to come.
+/// with what is shown, however long the next frame takes to come, and ends with what is shown last.
 export class Recorder implements Tap {
     active = false;
     frames = 0; ///< that came since start()
@@ -31,6 +31,7 @@ export class Recorder implements Tap {
     private hello = "";
     private topology: ArrayBuffer | null = null;
     private frame: ArrayBuffer | null = null;
+    private late: ArrayBuffer | null = null; ///< a frame that came too soon after the last one that was kept
     private status = "";
     private field: ArrayBuffer | null = null;
     private records: Record[] = [];
@@ -49,6 +50,7 @@ export class Recorder implements Tap {
         this.frames = this.bytes = 0;
         this.began = performance.now();
         this.lastFrame = this.lastStatus = -Infinity;
+        this.late = null;
         this.active = true;
         if (this.hello) this.add({ text: this.hello, binary: null });
         if (this.topology) this.add({ text: null, binary: this.topology });
@@ -59,6 +61,10 @@ export class Recorder implements Tap {
     }
 
     stop(): Record[] {
+        if (this.active && this.late) {
+            this.frames++;
+            this.add({ text: null, binary: this.late });
+        }
         this.active = false;
         this.changed();
         return this.records;
@@ -84,7 +90,9 @@ export class Recorder implements Tap {
         if (kind === KIND.frame) this.frame = buffer;
         if (!this.active) return;
         if (kind === KIND.frame) {
-            if (performance.now() - this.lastFrame < FRAME_GAP) return;
+            const soon = performance.now() - this.lastFrame < FRAME_GAP;
+            this.late = soon ? buffer : null;
+            if (soon) return;
             this.lastFrame = performance.now();
             this.frames++;
         }
