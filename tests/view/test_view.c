@@ -508,11 +508,9 @@ static void scenes_are_picked_from_the_list(void **unused)
 static void await_loaded(viewClient *c, const char *generation, const char *word, bool has)
 {
     bool shown = false, said = false;
-    double end = td_seconds() + CLIENT_PATIENCE;
     while (!shown || !said)
     {
         assert_true(client_receive(c));
-        client_watch(end, generation);
         if (c->opcode != 1)
             continue;
         said =
