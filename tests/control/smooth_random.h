@@ -283,3 +283,22 @@ static inline void smooth_scene(smoothTally *t, uint64_t seed, int random)
     }
     smooth_end(&p);
 }
+
+/// Random scenes from a seed on: none may be worse than its start, and a search without slopes may be better by 1 % in
+/// no more than a share of the steps in contact.
+static inline void smooth_check(uint64_t seed, int scenes, int tries, double far)
+{
+    smoothTally t = {0};
+    for (int k = 0; k < scenes; k++)
+        smooth_scene(&t, seed + (uint64_t)k, tries);
+    print_message(
+        "%d steps in contact: %d worse than their start; a search without slopes finds efforts that are better "
+        "by 1 %% in %d (%.1f %%), by 5 %% in %d, by %.2f %% in the mean; %d end at the limit on steps; a "
+        "simulation with the efforts is %.1e m off\n",
+        t.n, t.worse, t.far, 100.0 * t.far / t.n, t.farther, 100 * t.mean / t.n, t.stalled, t.same);
+    assert_true(t.n > 3 * scenes);
+    assert_int_equal(t.worse, 0);
+    assert_true(t.same < 1e-8);
+    assert_true(t.far <= far * t.n);
+    assert_true(t.stalled <= 0.05 * t.n);
+}

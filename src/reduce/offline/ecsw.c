@@ -132,7 +132,8 @@ tdStatus td_ecsw_take_block(tdEcswMaker *w, bool sketched, tdError *error)
     return td_ecsw_make_block(w, error);
 }
 
-tdStatus td_ecsw_add_sum(tdEcswMaker *w, tdError *error)
+// y += the sum of the block.
+static tdStatus add_sum(tdEcswMaker *w, tdError *error)
 {
     for (int64_t i = 0; i < w->task->rows; i++)
         if (!isfinite(w->sum[i]))
@@ -142,7 +143,7 @@ tdStatus td_ecsw_add_sum(tdEcswMaker *w, tdError *error)
     return TD_OK;
 }
 
-void td_ecsw_sketch_sum(tdEcswMaker *w)
+static void sketch_sum(tdEcswMaker *w)
 {
     int rows = (int)w->task->rows;
     if (w->s == rows)
@@ -151,8 +152,7 @@ void td_ecsw_sketch_sum(tdEcswMaker *w)
         cblas_dgemv(CblasColMajor, CblasNoTrans, w->s, rows, 1, w->omega, w->s, w->y, 1, 0, w->sy, 1);
 }
 
-// All columns, block by block: their sketch, and y.
-static tdStatus make_sketch(tdEcswMaker *w, tdError *error)
+tdStatus td_ecsw_sum_up(tdEcswMaker *w, bool sketched, tdError *error)
 {
     const tdEcswTask *task = w->task;
     w->sketched = w->sketch;
@@ -161,11 +161,11 @@ static tdStatus make_sketch(tdEcswMaker *w, tdError *error)
     for (w->begin = 0; w->begin < task->n; w->begin = w->end)
     {
         td_ecsw_go_to_block(w, w->begin);
-        w->sketched = w->sketch + w->begin * w->s;
-        TD_TRY(td_ecsw_take_block(w, true, error));
-        TD_TRY(td_ecsw_add_sum(w, error));
+        w->sketched = w->sketch + (sketched ? w->begin * w->s : 0);
+        TD_TRY(td_ecsw_take_block(w, sketched, error));
+        TD_TRY(add_sum(w, error));
     }
-    td_ecsw_sketch_sum(w);
+    sketch_sum(w);
     return TD_OK;
 }
 
@@ -274,7 +274,7 @@ static tdStatus try_sketch(const tdEcswTask *task, int rows, tdArena *arena, tdE
         return td_ecsw_in_parts(task, rows, arena, result, error);
     tdStatus status = td_ecsw_work_prepare(&w, (size_t)task->n, error);
     if (status == TD_OK)
-        status = make_sketch(&w, error);
+        status = td_ecsw_sum_up(&w, true, error);
     const tdEcswPool all = {task->n, w.sketch, NULL, task->skip};
     if (status == TD_OK)
         status = td_ecsw_choose(&w, &all, arena, result, &short_of, error);

@@ -166,23 +166,6 @@ static tdStatus fill(tdEcswMaker *w, double target, Pool *pool, tdError *error)
     return status;
 }
 
-// y and its sketch, from the sums of the blocks: their columns are not held.
-static tdStatus sum_up(tdEcswMaker *w, tdError *error)
-{
-    const tdEcswTask *task = w->task;
-    w->sketched = w->sketch;
-    if (task->spread != NULL)
-        TD_TRY(task->spread(task->user, w, w->s, error));
-    for (w->begin = 0; w->begin < task->n; w->begin = w->end)
-    {
-        td_ecsw_go_to_block(w, w->begin);
-        TD_TRY(td_ecsw_take_block(w, false, error));
-        TD_TRY(td_ecsw_add_sum(w, error));
-    }
-    td_ecsw_sketch_sum(w);
-    return TD_OK;
-}
-
 static tdStatus choose_from_parts(tdEcswMaker *w, tdArena *arena, tdEcswResult *result, tdError *error)
 {
     const tdEcswTask *task = w->task;
@@ -219,7 +202,7 @@ tdStatus td_ecsw_in_parts(const tdEcswTask *task, int rows, tdArena *arena, tdEc
     tdEcswMaker w = {.task = task, .s = rows};
     tdStatus status = td_ecsw_work_prepare(&w, (size_t)td_ecsw_part_columns(task), error);
     if (status == TD_OK)
-        status = sum_up(&w, error);
+        status = td_ecsw_sum_up(&w, false, error);
     if (status == TD_OK)
         status = choose_from_parts(&w, arena, result, error);
     td_ecsw_work_free(&w);

@@ -30,9 +30,9 @@ void td_ecsw_go_to_block(tdEcswMaker *w, int64_t begin);
 tdStatus td_ecsw_make_block(tdEcswMaker *w, tdError *error);
 /// The same from an earlier run, or now. sketched: false: its sum alone is wanted, and the sketch has room for a block.
 tdStatus td_ecsw_take_block(tdEcswMaker *w, bool sketched, tdError *error);
-/// y += the block's sum, and at the end sy of y.
-tdStatus td_ecsw_add_sum(tdEcswMaker *w, tdError *error);
-void td_ecsw_sketch_sum(tdEcswMaker *w);
+/// All blocks: y, the sum of their columns, and its sketch sy. sketched: the sketch of each too, one behind the other;
+/// false: it is not held.
+tdStatus td_ecsw_sum_up(tdEcswMaker *w, bool sketched, tdError *error);
 /// For td_nnls_run: notes in `w` when `progress` of the task asks to stop.
 bool td_ecsw_note_stop(void *w, int count, double residual);
 
